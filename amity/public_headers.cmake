@@ -20,6 +20,7 @@ set(AMITY_PUBLIC_HEADERS
   base/rank_map.hpp
   base/settings.hpp
   base/stall_clock.hpp
+  base/standard_descriptors.hpp
   base/status.hpp
   base/thread_mark.hpp
   base/types.hpp

@@ -61,11 +61,11 @@ search_plan search_plan::from(const arguments& args) {
 sample measure_searches(world& w, const search_plan& plan, coalesce packets) {
   const cyclic_map owners(plan.vertices, w.size());
   std::vector<vertex> arcs;
-  for (std::uint64_t row = 0; row < owners.count_of(w.rank()); ++row) {
+  for (std::uint64_t row = 0; row < owners.items_of(w.rank()); ++row) {
     for (std::uint64_t i = 0; i < plan.degree; ++i) arcs.push_back(arc(plan, owners.global(w.rank(), row), i));
   }
   constexpr std::uint32_t nobody = ~std::uint32_t{0};
-  std::vector<std::uint32_t> depths(owners.count_of(w.rank()));
+  std::vector<std::uint32_t> depths(owners.items_of(w.rank()));
   std::vector<vertex> frontier, next;
   std::uint32_t depth = 0;
   // Every arc is a message, that of a rank to itself too: the kernel measures messages.

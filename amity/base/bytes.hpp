@@ -37,9 +37,9 @@ class byte_writer {
     if (bytes > 0) std::memcpy(rest_.data(), from, bytes);
     rest_ = rest_.subspan(bytes);
   }
-  template <class T>
-  requires std::is_trivially_copyable_v<T>
-  void write_object(const T& value) { write_bytes(&value, sizeof value); }
+  template <class Value>
+  requires std::is_trivially_copyable_v<Value>
+  void write_object(const Value& value) { write_bytes(&value, sizeof value); }
 
   /// Throws `error` unless all the room was written.
   void finish() const {
@@ -74,13 +74,13 @@ class byte_reader {
       throw_truncated(count, item_bytes);
     return read_bytes(count * item_bytes);
   }
-  template <class T>
-  requires(std::is_trivially_copyable_v<T>&& std::is_move_constructible_v<T>) T read_object() {
-    const bytes_view from = read_bytes(sizeof(T));
-    // Through an array of bytes, because T need not have a default constructor.
-    alignas(T) std::byte storage[sizeof(T)];
-    std::memcpy(storage, from.data(), sizeof(T));
-    return std::move(*reinterpret_cast<T*>(storage));
+  template <class Value>
+  requires(std::is_trivially_copyable_v<Value>&& std::is_move_constructible_v<Value>) Value read_object() {
+    const bytes_view from = read_bytes(sizeof(Value));
+    // Through an array of bytes, because Value need not have a default constructor.
+    alignas(Value) std::byte storage[sizeof(Value)];
+    std::memcpy(storage, from.data(), sizeof(Value));
+    return std::move(*reinterpret_cast<Value*>(storage));
   }
 
   /// Throws `error` unless all was read.

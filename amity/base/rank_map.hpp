@@ -16,28 +16,28 @@
 namespace amity {
 
 /// References to values are valid until the next rank is added, or some are erased.
-template <class T>
+template <class Value>
 class rank_map {
  public:
   std::size_t size() const noexcept { return size_; }
   /// Whether the next rank that is added makes the array grow.
   bool full() const noexcept { return (size_ + 1) * 4 > entries_.size() * 3; }
 
-  const T* find(rank_t rank) const noexcept {
+  const Value* find(rank_t rank) const noexcept {
     if (entries_.empty()) return nullptr;
     const entry& e = entries_[place_of(rank)];
     return e.rank == rank ? &e.value : nullptr;
   }
 
   /// The value of `rank`, which is added if it is not there.
-  T& operator[](rank_t rank) {
+  Value& operator[](rank_t rank) {
     if (!entries_.empty()) {
       entry& e = entries_[place_of(rank)];
       if (e.rank == rank) [[likely]]
         return e.value;
     }
     if (full()) rebuild(std::max(entries_.size() * 3 / 2, capacity_min));
-    return add({rank, T{}});
+    return add({rank, Value{}});
   }
 
   /// Erases the values for which `erased(value)` holds. The array is at most three eighths full afterwards: the next
@@ -57,7 +57,7 @@ class rank_map {
 
   struct entry {
     rank_t rank = no_rank;
-    T value{};
+    Value value{};
   };
 
   /// Where `rank` is, or where it belongs.
@@ -71,7 +71,7 @@ class rank_map {
     return place;
   }
 
-  T& add(entry added) {
+  Value& add(entry added) {
     entry& free = entries_[place_of(added.rank)];
     free = std::move(added);
     ++size_;

@@ -29,16 +29,18 @@ class zeroed_memory {
 
 /// `count` objects of which all-zero bytes are a value. For what a rank keeps of each peer: a job of thousands of ranks
 /// does not pay for its size on every rank.
-template <class T>
+template <class Element>
 class zeros {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T> &&
-                alignof(T) <= alignof(std::max_align_t));
+  static_assert(std::is_trivially_copyable_v<Element> && std::is_trivially_destructible_v<Element> &&
+                alignof(Element) <= alignof(std::max_align_t));
 
  public:
-  explicit zeros(std::size_t count) : memory_(count * sizeof(T)) {}
+  explicit zeros(std::size_t count) : memory_(count * sizeof(Element)) {}
 
-  T& operator[](std::size_t index) noexcept { return static_cast<T*>(memory_.data())[index]; }
-  const T& operator[](std::size_t index) const noexcept { return static_cast<const T*>(memory_.data())[index]; }
+  Element& operator[](std::size_t index) noexcept { return static_cast<Element*>(memory_.data())[index]; }
+  const Element& operator[](std::size_t index) const noexcept {
+    return static_cast<const Element*>(memory_.data())[index];
+  }
 
  private:
   zeroed_memory memory_;

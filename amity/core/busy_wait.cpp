@@ -4,13 +4,14 @@
 
 namespace amity::core {
 
-bool busy_wait::is_due(std::uint64_t now_ns, const registry& handlers, const ledger& counts) {
+bool busy_wait::is_due(std::uint64_t now_ns, const registry& handlers, const ledger& counts, std::uint64_t handled) {
   if (rounds_ == rounds_per_look) {
+    handled_before_ = handled;
     clock_.restart();
     before_.clear();
     for (std::size_t id = 0; id < handlers.capacity(); ++id) before_.push_back(counts.of(static_cast<handler_id>(id)));
   }
-  return clock_.is_due(now_ns);
+  return clock_.is_due(now_ns) && handled != handled_before_;
 }
 
 std::string busy_wait::rates(const registry& handlers, const ledger& counts) const {

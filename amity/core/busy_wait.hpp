@@ -24,8 +24,9 @@ class busy_wait {
   /// A round of the wait has handled something. Whether the clock should be asked: rarely.
   bool round() noexcept { return ++rounds_ % rounds_per_look == 0 && is_on_; }
 
-  /// Whether a report is due. `now_ns`: of any clock that does not go back.
-  bool is_due(std::uint64_t now_ns, const registry& handlers, const ledger& counts);
+  /// Whether a report is due. `now_ns`: of any clock that does not go back. `handled`: messages of all worlds. A wait
+  /// in which none is handled, but bytes of windows and large messages arrive, has an end.
+  bool is_due(std::uint64_t now_ns, const registry& handlers, const ledger& counts, std::uint64_t handled);
 
   double seconds() const noexcept { return clock_.seconds(); }
 
@@ -38,6 +39,7 @@ class busy_wait {
   stall_clock clock_;
   bool is_on_;
   std::uint32_t rounds_ = 0;
+  std::uint64_t handled_before_ = 0;    ///< in all worlds, at the first look
   std::vector<message_counts> before_;  ///< by handler, at the first look
 };
 

@@ -196,6 +196,10 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
     throw error("collective", rank_, "a handler called a barrier or reduction, which would wait inside the handler",
                 "call collectives outside handlers");
   }
+  if (operation > reduction::max_f64) {
+    throw error("collective", rank_, fmt::format("{} is not a reduction of one word", static_cast<unsigned>(operation)),
+                "pass an enumerator of core::reduction, none to max_f64");
+  }
   engine_->failure().rethrow();
   if (!collectives_.done()) throw job_aborted("amity: the collective before this one was left by an exception");
   engine_->flush_all();

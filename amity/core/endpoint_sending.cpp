@@ -177,6 +177,9 @@ void endpoint::send_in_slot(rank_t lane, packet_header header, std::span<const s
 
 // Counts all of it before any of it leaves, because its packets carry the color that the rank has now.
 void endpoint::send_lent(rank_t lane, handler_id handler, lent_buffer buffer) {
+  if (buffer.rest.data() == nullptr)
+    throw error("message::send_buffer", rank_, fmt::format("{} bytes at a null pointer", buffer.rest.size()),
+                "pass a span of values");
   if (in_handler()) check_room(lane, lent_buffer::overhead_bytes, registry_.at(handler).name);
   buffer.header = header_for(handler, sending_epoch_);
   buffer.handlers = &registry_;

@@ -71,7 +71,12 @@ std::size_t engine::take_questions() {
 }
 
 void engine::report_busy_wait(const endpoint& in, std::string_view where) {
-  if (where.empty() || !busy_wait_.is_due(transport_.now_ns(), in.handlers(), in.counts())) return;
+  if (where.empty()) return;
+  std::uint64_t handled = 0;
+  for (const member& each : worlds_) {
+    if (each.owner != nullptr) handled += each.owner->counts().total().messages_handled;
+  }
+  if (!busy_wait_.is_due(transport_.now_ns(), in.handlers(), in.counts(), handled)) return;
   const std::string rates = busy_wait_.rates(in.handlers(), in.counts());
   log_warning(rank(), fmt::format("{} has lasted for {:.0f} s, and messages are still being handled: {}; if this never "
                                   "ends, handlers send without end",

@@ -218,6 +218,10 @@ void memory::atomic(const remote_address& at, const fabric::atomic_request& what
     throw error(call, service_.on.rank(), fmt::format("a word of {} bytes at offset {}", what.bytes, at.offset),
                 "use words of 4 or 8 bytes, aligned to their size");
   }
+  if (what.op > fabric::atomic_op::bit_xor) {
+    throw error(call, service_.on.rank(), fmt::format("{} is not an atomic_op", static_cast<int>(what.op)),
+                "pass an enumerator, fetch to bit_xor");
+  }
   const fabric::remote_handle& handle = at.segment.handle;
   if (handle.direct != nullptr) {
     const std::uint64_t before = fabric::apply_atomic(what, handle.direct + at.offset);

@@ -146,7 +146,10 @@ std::byte* record_stream::try_append(rank_t target, const record& what, tracking
   peer& to = at(target);
   const std::size_t bytes = sizeof what + in_words(what.bytes);
   if (bytes > packet_bytes_max_ - to.used()) send(target);
-  if (!to.tail.is_open() && transport_.acquire(target, to.open, of) != status::ok) return nullptr;
+  if (!to.tail.is_open()) {
+    if (transport_.acquire(target, to.open, of) != status::ok) return nullptr;
+    engine_.sent();
+  }
   end_tail(to.open, to.tail_at, to.tail);
   to.tail_at = to.used();
   std::byte* const place = to.open.data + to.tail_at;
@@ -178,6 +181,7 @@ bool record_stream::try_send(rank_t target, const record& what, bytes_view conte
   copy_bytes(packet.data() + sizeof what, content.data(), content.size());
   const std::uint64_t header = service_header(service::records, to.next_out).word();
   if (transport_.try_send(target, header, {packet.data(), bytes}, of) != status::ok) return false;
+  engine_.sent();
   to.next_out = next_after(to.next_out);
   note_tracking(target, to, what, by);
   return true;

@@ -96,14 +96,19 @@ std::uint64_t epochs::end(function_ref<std::uint64_t()> value, summand when) {
 
 bool epochs::try_end(function_ref<std::uint64_t()> value, summand when, function_ref<bool()> stays) {
   end_body();
-  const std::uint64_t before = endpoint_.activity();
+  const auto messages = [this] {
+    const core::traffic& all = endpoint_.counts().total();
+    return all.messages_sent + all.messages_handled;
+  };
+  const std::uint64_t before = endpoint_.activity(), messages_before = messages();
   const bool any = endpoint_.progress();
   // Sends after this call find no open packet, and fail because they are too late.
   const bool sent = endpoint_.flush();
+  // Packets of collectives do not keep the rank from taking part: one may arrive in each call.
+  const bool has_taken_part = messages() == messages_before && !sent && take_part(value, when);
   // Other worlds may be busy, which is no reason to wait; what they collect is sent when nothing else is to do.
   core::engine& engine = endpoint_.own_engine();
-  const bool is_idle =
-      endpoint_.activity() == before && !sent && !take_part(value, when) && !any && !engine.flush_all();
+  const bool is_idle = endpoint_.activity() == before && !sent && !has_taken_part && !any && !engine.flush_all();
   engine.polled(endpoint_, core::wait_for_end_of_epoch,
                 is_idle ? core::engine::poll_round::idle : core::engine::poll_round::eventful);
   if (!ended() || stays()) return false;

@@ -38,7 +38,7 @@ class block_map {
   }
   rank_t operator()(std::uint64_t item) const noexcept { return owner(item); }
   /// How many items a rank has, the first of them, and where an item stands among those of its rank.
-  std::uint64_t count_of(rank_t rank) const noexcept { return small_ + (index(rank) < large_ ? 1 : 0); }
+  std::uint64_t items_of(rank_t rank) const noexcept { return small_ + (index(rank) < large_ ? 1 : 0); }
   std::uint64_t first_of(rank_t rank) const noexcept { return index(rank) * small_ + std::min(index(rank), large_); }
   std::uint64_t local(std::uint64_t item) const noexcept { return item - first_of(owner(item)); }
   std::uint64_t global(rank_t rank, std::uint64_t local) const noexcept { return first_of(rank) + local; }
@@ -69,7 +69,7 @@ class cyclic_map {
   /// The rank of an item, which must be less than `count()`.
   rank_t owner(std::uint64_t item) const noexcept { return static_cast<rank_t>(item % ranks_); }
   rank_t operator()(std::uint64_t item) const noexcept { return owner(item); }
-  std::uint64_t count_of(rank_t rank) const noexcept {
+  std::uint64_t items_of(rank_t rank) const noexcept {
     return count_ / ranks_ + (block_map::index(rank) < count_ % ranks_ ? 1 : 0);
   }
   std::uint64_t local(std::uint64_t item) const noexcept { return item / ranks_; }
@@ -133,9 +133,9 @@ inline constexpr bool is_address = false;
 template <class Owner>
 inline constexpr bool is_address<address<Owner>> = true;
 
-template <class T, class Next, class Owner>
-class stage<T, Next, address<Owner>> final : public stage_base<Next> {
-  static_assert(std::is_invocable_r_v<rank_t, const Owner&, const T&>,
+template <class Value, class Next, class Owner>
+class stage<Value, Next, address<Owner>> final : public stage_base<Next> {
+  static_assert(std::is_invocable_r_v<rank_t, const Owner&, const Value&>,
                 "amity: address{owner}: the owner cannot be called with this message: let it take (const T&) and "
                 "return its rank");
 
@@ -144,10 +144,10 @@ class stage<T, Next, address<Owner>> final : public stage_base<Next> {
   stage(core::endpoint&, const address<Owner>& policy, const MakeNext& make_next)
       : stage_base<Next>(make_next), owner_(policy.owner) {}
 
-  void send(rank_t dest, const T& message) { this->next_.send(dest, message); }
-  void send(const T& message) { this->next_.send(std::invoke(owner_, message), message); }
-  void send(rank_t dest, T&& message) requires(!plain<T>) { this->next_.send(dest, std::move(message)); }
-  void send(T&& message) requires(!plain<T>) {
+  void send(rank_t dest, const Value& message) { this->next_.send(dest, message); }
+  void send(const Value& message) { this->next_.send(std::invoke(owner_, message), message); }
+  void send(rank_t dest, Value&& message) requires(!plain<Value>) { this->next_.send(dest, std::move(message)); }
+  void send(Value&& message) requires(!plain<Value>) {
     const rank_t dest = std::invoke(owner_, std::as_const(message));
     this->next_.send(dest, std::move(message));
   }

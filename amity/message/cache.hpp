@@ -44,49 +44,49 @@ template <class Kind>
 concept cache_kind = cache_ways<Kind> >
 0;
 
-template <class T>
-concept hashable = std::equality_comparable<T> && requires(const T& value) {
-  { std::hash<T>{}(value) } -> std::convertible_to<std::size_t>;
+template <class Value>
+concept hashable = std::equality_comparable<Value> && requires(const Value& value) {
+  { std::hash<Value>{}(value) } -> std::convertible_to<std::size_t>;
 };
 /// Equal values have equal bytes.
-template <class T>
-concept same_by_bytes = std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T>;
+template <class Value>
+concept same_by_bytes = std::is_trivially_copyable_v<Value> && std::has_unique_object_representations_v<Value>;
 
-template <class T>
-concept cache_key = hashable<T> || same_by_bytes<T>;
+template <class Value>
+concept cache_key = hashable<Value> || same_by_bytes<Value>;
 
-template <cache_key T>
-std::uint64_t hash_of(const T& value) {
-  if constexpr (hashable<T>) {
-    return splitmix64::mix(std::hash<T>{}(value));
+template <cache_key Value>
+std::uint64_t hash_of(const Value& value) {
+  if constexpr (hashable<Value>) {
+    return splitmix64::mix(std::hash<Value>{}(value));
   } else {
-    std::uint64_t hash = sizeof(T);
-    for (std::size_t at = 0; at < sizeof(T); at += sizeof(std::uint64_t)) {
+    std::uint64_t hash = sizeof(Value);
+    for (std::size_t at = 0; at < sizeof(Value); at += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
-      std::memcpy(&word, reinterpret_cast<const std::byte*>(&value) + at, std::min(sizeof word, sizeof(T) - at));
+      std::memcpy(&word, reinterpret_cast<const std::byte*>(&value) + at, std::min(sizeof word, sizeof(Value) - at));
       hash = splitmix64::mix(hash ^ word);
     }
     return hash;
   }
 }
 
-template <cache_key T>
-bool are_same(const T& a, const T& b) {
-  if constexpr (hashable<T>) {
+template <cache_key Value>
+bool are_same(const Value& a, const Value& b) {
+  if constexpr (hashable<Value>) {
     return a == b;
   } else {
-    return std::memcmp(&a, &b, sizeof(T)) == 0;
+    return std::memcmp(&a, &b, sizeof(Value)) == 0;
   }
 }
 
 /// Messages by destination and key, as many as there are slots at most.
-template <class T, cache_kind Kind>
+template <class Value, cache_kind Kind>
 class message_cache {
  public:
   struct entry {
     std::uint32_t stamp = 0;  ///< free, unless it is the cache's
     rank_t dest = 0;
-    T message{};
+    Value message{};
   };
 
   /// Throws `error` if there are no slots. `call` is the user's, for errors.
@@ -120,7 +120,7 @@ class message_cache {
     return free != nullptr ? *free : entries_[home & mask];
   }
 
-  void put(entry& place, rank_t dest, const T& message) {
+  void put(entry& place, rank_t dest, const Value& message) {
     place.stamp = stamp_;
     place.dest = dest;
     place.message = message;

@@ -50,65 +50,65 @@ class cereal_input : public cereal::InputArchive<cereal_input, cereal::AllowEmpt
 
 // What cereal asks of an archive, found by the types of the archives.
 
-template <class T>
-requires std::is_arithmetic_v<T>
-void CEREAL_SAVE_FUNCTION_NAME(cereal_output& to, const T& value) { to.write(&value, sizeof value); }
-template <class T>
-requires std::is_arithmetic_v<T>
-void CEREAL_LOAD_FUNCTION_NAME(cereal_input& from, T& value) { from.read(&value, sizeof value); }
+template <class Value>
+requires std::is_arithmetic_v<Value>
+void CEREAL_SAVE_FUNCTION_NAME(cereal_output& to, const Value& value) { to.write(&value, sizeof value); }
+template <class Value>
+requires std::is_arithmetic_v<Value>
+void CEREAL_LOAD_FUNCTION_NAME(cereal_input& from, Value& value) { from.read(&value, sizeof value); }
 
-template <class T>
-void CEREAL_SAVE_FUNCTION_NAME(cereal_output& to, const cereal::BinaryData<T>& array) {
+template <class Value>
+void CEREAL_SAVE_FUNCTION_NAME(cereal_output& to, const cereal::BinaryData<Value>& array) {
   to.write(array.data, static_cast<std::size_t>(array.size));
 }
-template <class T>
-void CEREAL_LOAD_FUNCTION_NAME(cereal_input& from, cereal::BinaryData<T>& array) {
+template <class Value>
+void CEREAL_LOAD_FUNCTION_NAME(cereal_input& from, cereal::BinaryData<Value>& array) {
   from.read(array.data, static_cast<std::size_t>(array.size));
 }
 
-template <class T>
-void CEREAL_SAVE_FUNCTION_NAME(cereal_output& to, const cereal::NameValuePair<T>& named) {
+template <class Value>
+void CEREAL_SAVE_FUNCTION_NAME(cereal_output& to, const cereal::NameValuePair<Value>& named) {
   to(named.value);
 }
-template <class T>
-void CEREAL_LOAD_FUNCTION_NAME(cereal_input& from, cereal::NameValuePair<T>& named) {
+template <class Value>
+void CEREAL_LOAD_FUNCTION_NAME(cereal_input& from, cereal::NameValuePair<Value>& named) {
   from(named.value);
 }
 
-template <class T>
-void CEREAL_SAVE_FUNCTION_NAME(cereal_output& to, const cereal::SizeTag<T>& count) {
+template <class Value>
+void CEREAL_SAVE_FUNCTION_NAME(cereal_output& to, const cereal::SizeTag<Value>& count) {
   to(count.size);
 }
-template <class T>
-void CEREAL_LOAD_FUNCTION_NAME(cereal_input& from, cereal::SizeTag<T>& count) {
+template <class Value>
+void CEREAL_LOAD_FUNCTION_NAME(cereal_input& from, cereal::SizeTag<Value>& count) {
   from(count.size);
 }
 
-template <class T>
+template <class Value>
 struct cereal_codec {
-  static std::size_t bytes(const T& value) {
+  static std::size_t bytes(const Value& value) {
     cereal_output counter(nullptr);
     save(counter, value);
     return counter.bytes();
   }
-  static void write(byte_writer& to, const T& value) {
+  static void write(byte_writer& to, const Value& value) {
     cereal_output archive(&to);
     save(archive, value);
   }
-  static T read(byte_reader& from) {
-    static_assert(std::is_default_constructible_v<T>,
+  static Value read(byte_reader& from) {
+    static_assert(std::is_default_constructible_v<Value>,
                   "amity: cereal reads into a value that is there already: give this type a default constructor");
     cereal_input archive(from);
-    T value;
+    Value value;
     archive(value);
     return value;
   }
 
  private:
-  static void save(cereal_output& archive, const T& value) {
-    static_assert(cereal::traits::is_output_serializable<T, cereal_output>::value,
+  static void save(cereal_output& archive, const Value& value) {
+    static_assert(cereal::traits::is_output_serializable<Value, cereal_output>::value,
                   "amity: cereal cannot serialise this type: give it a serialize function");
-    if constexpr (cereal::traits::is_output_serializable<T, cereal_output>::value) archive(value);
+    if constexpr (cereal::traits::is_output_serializable<Value, cereal_output>::value) archive(value);
   }
 };
 

@@ -2,7 +2,7 @@
 
 /// How a value that is not trivially copyable travels: the codec point.
 ///
-/// Specialise `amity::codec<T>` for a type of your own:
+/// Specialise `amity::codec<Value>` for a type of your own:
 ///
 ///   template <> struct amity::codec<my_type> {
 ///     static std::size_t bytes(const my_type& value);                // exactly what write will write
@@ -11,8 +11,8 @@
 ///   };
 ///
 /// and build it from the codecs of its parts with `encoded_bytes`, `encode` and `decode`. Strings, vectors, arrays,
-/// pairs, tuples and optionals of anything encodable are here. A trivially copyable type is copied as it is and never
-/// pays.
+/// pairs, tuples and optionals of anything encodable are here. A trivially copyable type without a codec is copied as
+/// it is and never pays. An aggregate of types with codecs needs a codec of its own.
 
 #include <array>
 #include <cstdint>
@@ -33,104 +33,125 @@
 
 namespace amity {
 
-template <class T>
+template <class Value>
 struct codec;  // specialised by users and below
 
 namespace detail {
 
-template <class T>
-concept has_codec = requires(const T& value, byte_writer& to, byte_reader& from) {
-  { codec<T>::bytes(value) } -> std::convertible_to<std::size_t>;
-  codec<T>::write(to, value);
-  { codec<T>::read(from) } -> std::convertible_to<T>;
+template <class Value>
+concept has_codec = requires(const Value& value, byte_writer& to, byte_reader& from) {
+  { codec<Value>::bytes(value) } -> std::convertible_to<std::size_t>;
+  codec<Value>::write(to, value);
+  { codec<Value>::read(from) } -> std::convertible_to<Value>;
 };
 
 /// What refers to something else is trivially copyable, but means nothing on another rank. Of the standard library's
 /// types the common ones are recognized. Pointers to data members are offsets, which mean the same everywhere.
-template <class T>
-inline constexpr bool refers = std::is_pointer_v<T> || std::is_member_function_pointer_v<T>;
+template <class Value>
+inline constexpr bool refers = std::is_pointer_v<Value> || std::is_member_function_pointer_v<Value>;
 template <class Char, class Traits>
 inline constexpr bool refers<std::basic_string_view<Char, Traits>> = true;
-template <class T, std::size_t Extent>
-inline constexpr bool refers<std::span<T, Extent>> = true;
-template <class T>
-inline constexpr bool refers<std::initializer_list<T>> = true;
-template <class T>
-inline constexpr bool refers<std::reference_wrapper<T>> = true;
-template <class T, std::size_t N>
-inline constexpr bool refers<std::array<T, N>> = refers<T>;
-template <class T>
-inline constexpr bool refers<std::optional<T>> = refers<T>;
+template <class Value, std::size_t Extent>
+inline constexpr bool refers<std::span<Value, Extent>> = true;
+template <class Value>
+inline constexpr bool refers<std::initializer_list<Value>> = true;
+template <class Value>
+inline constexpr bool refers<std::reference_wrapper<Value>> = true;
+template <class Value, std::size_t Size>
+inline constexpr bool refers<std::array<Value, Size>> = refers<Value>;
+template <class Value>
+inline constexpr bool refers<std::optional<Value>> = refers<Value>;
 template <class... Ts>
 inline constexpr bool refers<std::variant<Ts...>> = (refers<Ts> || ...);
 
-template <class T>
+template <class Value>
 struct refers_elsewhere;
 
-/// A trivially copyable aggregate with a member that refers to something else, or a standard type of such aggregates.
-template <class T>
-inline constexpr bool has_referring_member = [] {
-  if constexpr (std::is_trivially_copyable_v<T>) {
-    return has_member_of_kind_or_reference<T, refers_elsewhere>();
+/// Whether a trivially copyable aggregate has a member that is a reference, or of a type of which `Kind` holds, or is a
+/// standard type of such aggregates.
+template <class Value, template <class> class Kind>
+inline constexpr bool has_member_of = [] {
+  if constexpr (std::is_trivially_copyable_v<Value>) {
+    return has_member_of_kind_or_reference<Value, Kind>();
   } else {
     return false;
   }
 }();
-template <class T, std::size_t N>
-inline constexpr bool has_referring_member<std::array<T, N>> = has_referring_member<T>;
-template <class T>
-inline constexpr bool has_referring_member<std::optional<T>> = has_referring_member<T>;
-template <class T>
-inline constexpr bool has_referring_member<std::vector<T>> = has_referring_member<T>;
-template <class A, class B>
-inline constexpr bool has_referring_member<std::pair<A, B>> = has_referring_member<A> || has_referring_member<B>;
-template <class... Ts>
-inline constexpr bool has_referring_member<std::tuple<Ts...>> = (has_referring_member<Ts> || ...);
-template <class... Ts>
-inline constexpr bool has_referring_member<std::variant<Ts...>> = (has_referring_member<Ts> || ...);
+template <class Value, std::size_t Size, template <class> class Kind>
+inline constexpr bool has_member_of<std::array<Value, Size>, Kind> = has_member_of<Value, Kind>;
+template <class Value, template <class> class Kind>
+inline constexpr bool has_member_of<std::optional<Value>, Kind> = has_member_of<Value, Kind>;
+template <class Value, template <class> class Kind>
+inline constexpr bool has_member_of<std::vector<Value>, Kind> = has_member_of<Value, Kind>;
+template <class First, class Second, template <class> class Kind>
+inline constexpr bool has_member_of<std::pair<First, Second>, Kind> =
+    has_member_of<First, Kind> || has_member_of<Second, Kind>;
+template <template <class> class Kind, class... Ts>
+inline constexpr bool has_member_of<std::tuple<Ts...>, Kind> = (has_member_of<Ts, Kind> || ...);
+template <template <class> class Kind, class... Ts>
+inline constexpr bool has_member_of<std::variant<Ts...>, Kind> = (has_member_of<Ts, Kind> || ...);
 
-template <class T>
-struct refers_elsewhere : std::bool_constant<refers<T> || has_referring_member<T>> {};
+template <class Value>
+struct refers_elsewhere : std::bool_constant<refers<Value> || has_member_of<Value, refers_elsewhere>> {};
+template <class Value>
+inline constexpr bool has_referring_member = has_member_of<Value, refers_elsewhere>;
 
-template <class T>
-concept plain = std::is_trivially_copyable_v<T> && !refers_elsewhere<T>::value;
+template <class Value>
+inline constexpr bool has_encoded_alternative = false;
+template <class... Ts>
+inline constexpr bool has_encoded_alternative<std::variant<Ts...>> = (has_codec<Ts> || ...);
+
+/// A copy of the bytes would go past the codec of the type, or of a part of it.
+template <class Value>
+struct has_encoded_part
+    : std::bool_constant<has_codec<Value> || has_encoded_alternative<Value> || has_member_of<Value, has_encoded_part>> {
+};
+
+/// What a copy of the bytes sends.
+template <class Value>
+concept plain =
+    std::is_trivially_copyable_v<Value> && !refers_elsewhere<Value>::value && !has_encoded_part<Value>::value;
 
 }  // namespace detail
 
 /// A type that can be sent.
-template <class T>
-concept encodable = detail::plain<T> || detail::has_codec<T>;
+template <class Value>
+concept encodable = detail::plain<Value> || detail::has_codec<Value>;
 
-template <encodable T>
-std::size_t encoded_bytes(const T& value) {
-  if constexpr (detail::plain<T>) {
-    return sizeof(T);
+template <encodable Value>
+std::size_t encoded_bytes(const Value& value) {
+  if constexpr (detail::plain<Value>) {
+    return sizeof(Value);
   } else {
-    return codec<T>::bytes(value);
+    return codec<Value>::bytes(value);
   }
 }
 
-template <encodable T>
-void encode(byte_writer& to, const T& value) {
-  if constexpr (detail::plain<T>) {
+template <encodable Value>
+void encode(byte_writer& to, const Value& value) {
+  if constexpr (detail::plain<Value>) {
     to.write_object(value);
   } else {
-    codec<T>::write(to, value);
+    codec<Value>::write(to, value);
   }
 }
 
-template <encodable T>
-T decode(byte_reader& from) {
-  if constexpr (std::is_same_v<T, bool>) {
+template <encodable Value>
+Value decode(byte_reader& from) {
+  if constexpr (std::is_same_v<Value, bool>) {
     return from.read_object<std::uint8_t>() != 0;  // whatever byte arrived, it becomes a bool
-  } else if constexpr (detail::plain<T>) {
-    return from.read_object<T>();
+  } else if constexpr (detail::plain<Value>) {
+    return from.read_object<Value>();
   } else {
-    return codec<T>::read(from);
+    return codec<Value>::read(from);
   }
 }
 
 namespace detail {
+
+/// A standard type of these parts that needs no codec.
+template <class Whole, class... Parts>
+concept copied_whole = std::is_trivially_copyable_v<Whole> &&(plain<Parts>&&...);
 
 /// Strings and vectors: the number of elements, then the elements.
 template <class Sequence>
@@ -188,16 +209,16 @@ struct product_codec {
 };
 
 /// Whether there is a value, then the value.
-template <class T>
+template <class Value>
 struct optional_codec {
-  static std::size_t bytes(const std::optional<T>& value) { return 1 + (value ? encoded_bytes(*value) : 0); }
-  static void write(byte_writer& to, const std::optional<T>& value) {
+  static std::size_t bytes(const std::optional<Value>& value) { return 1 + (value ? encoded_bytes(*value) : 0); }
+  static void write(byte_writer& to, const std::optional<Value>& value) {
     to.write_object(value.has_value());
     if (value) encode(to, *value);
   }
-  static std::optional<T> read(byte_reader& from) {
+  static std::optional<Value> read(byte_reader& from) {
     if (!decode<bool>(from)) return std::nullopt;
-    return decode<T>(from);
+    return decode<Value>(from);
   }
 };
 
@@ -206,25 +227,29 @@ struct optional_codec {
 template <>
 struct codec<std::string> : detail::sequence_codec<std::string> {};
 
-template <class T>
-requires(encodable<T> || std::is_same_v<T, bool>) struct codec<std::vector<T>>
-    : detail::sequence_codec<std::vector<T>> {
+template <class Value>
+requires(encodable<Value> || std::is_same_v<Value, bool>) struct codec<std::vector<Value>>
+    : detail::sequence_codec<std::vector<Value>> {
 };
 
-template <encodable A, encodable B>
-requires(!detail::plain<std::pair<A, B>>) struct codec<std::pair<A, B>> : detail::product_codec<std::pair<A, B>> {
+template <encodable First, encodable Second>
+requires(!detail::copied_whole<std::pair<First, Second>, First, Second>) struct codec<std::pair<First, Second>>
+    : detail::product_codec<std::pair<First, Second>> {
 };
 
 template <encodable... Ts>
-requires(!detail::plain<std::tuple<Ts...>>) struct codec<std::tuple<Ts...>> : detail::product_codec<std::tuple<Ts...>> {
+requires(!detail::copied_whole<std::tuple<Ts...>, Ts...>) struct codec<std::tuple<Ts...>>
+    : detail::product_codec<std::tuple<Ts...>> {
 };
 
-template <encodable T, std::size_t N>
-requires(!detail::plain<std::array<T, N>>) struct codec<std::array<T, N>> : detail::product_codec<std::array<T, N>> {
+template <encodable Value, std::size_t Size>
+requires(!detail::copied_whole<std::array<Value, Size>, Value>) struct codec<std::array<Value, Size>>
+    : detail::product_codec<std::array<Value, Size>> {
 };
 
-template <encodable T>
-requires(!detail::plain<std::optional<T>>) struct codec<std::optional<T>> : detail::optional_codec<T> {
+template <encodable Value>
+requires(!detail::copied_whole<std::optional<Value>, Value>) struct codec<std::optional<Value>>
+    : detail::optional_codec<Value> {
 };
 
 }  // namespace amity

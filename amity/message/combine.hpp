@@ -29,8 +29,8 @@ namespace amity {
 /// without a look-up, until a later sample finds more.
 template <class Key, class Operation, detail::cache_kind Cache = direct_mapped>
 struct combine {
-  Key key;              ///< key(const T&): what equal messages share; compared by == and std::hash, or by its bytes
-  Operation operation;  ///< operation(const T&, const T&) -> T
+  Key key;              ///< key(const Value&): what equal messages share; compared by == and std::hash, or by its bytes
+  Operation operation;  ///< operation(const Value&, const Value&) -> Value
   Cache cache{};
 };
 template <class Key, class Operation>
@@ -43,16 +43,16 @@ namespace detail {
 template <class Key, class Operation, class Cache>
 inline constexpr int policy_place<combine<Key, Operation, Cache>> = 2;
 
-template <class T, class Next, class Key, class Operation, class Cache>
-class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<Next>, private core::flushable {
-  static_assert(std::invocable<const Key&, const T&>,
+template <class Value, class Next, class Key, class Operation, class Cache>
+class stage<Value, Next, combine<Key, Operation, Cache>> final : public stage_base<Next>, private core::flushable {
+  static_assert(std::invocable<const Key&, const Value&>,
                 "amity: combine{key, operation}: the key cannot be called with this message: let it take (const T&)");
-  static_assert(std::is_invocable_r_v<T, const Operation&, const T&, const T&>,
+  static_assert(std::is_invocable_r_v<Value, const Operation&, const Value&, const Value&>,
                 "amity: combine{key, operation}: the operation cannot be called with two messages: let it take (const "
                 "T&, const T&) and return a T");
-  static_assert(std::default_initializable<T> && std::copyable<T>,
+  static_assert(std::default_initializable<Value> && std::copyable<Value>,
                 "amity: combine keeps copies of messages: make this type default constructible and copyable");
-  using key_type = std::remove_cvref_t<std::invoke_result_t<const Key&, const T&>>;
+  using key_type = std::remove_cvref_t<std::invoke_result_t<const Key&, const Value&>>;
   static_assert(cache_key<key_type>,
                 "amity: combine compares keys: give the type of the key operator== and std::hash, or members without "
                 "padding and floating point");
@@ -71,7 +71,7 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
   }
   ~stage() { endpoint_.remove_flushable(*this); }
 
-  void send(rank_t dest, const T& message) {
+  void send(rank_t dest, const Value& message) {
     if (left_ == 0) [[unlikely]]
       judge_sample();
     --left_;
@@ -80,7 +80,7 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
     const key_type& key = std::invoke(key_, message);
     bool known;
     auto& place = cache_.look_up(
-        dest, hash_of(key), [&](const T& held) { return are_same<key_type>(std::invoke(key_, held), key); }, known);
+        dest, hash_of(key), [&](const Value& held) { return are_same<key_type>(std::invoke(key_, held), key); }, known);
     if (known) {
       place.message = std::invoke(operation_, std::as_const(place.message), message);
       ++combined_;
@@ -114,7 +114,7 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
   }
 
  private:
-  using entry = typename message_cache<T, Cache>::entry;
+  using entry = typename message_cache<Value, Cache>::entry;
 
   /// Samples and what follows them alternate. The first sample meets an empty cache and proves nothing.
   void judge_sample() {
@@ -160,7 +160,7 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
   core::endpoint& endpoint_;
   [[no_unique_address]] Key key_;
   [[no_unique_address]] Operation operation_;
-  message_cache<T, Cache> cache_;
+  message_cache<Value, Cache> cache_;
   std::vector<std::size_t> held_;  // places in the cache
   std::uint64_t combined_ = 0;
   std::uint64_t misses_ = 0;

@@ -23,12 +23,12 @@ std::string readable_name(const char* mangled);
 /// "function at 0x1234 of a module": the same in each process of a program, but not for two functions.
 std::string name_of_function(void (*function)());
 
-template <class T>
+template <class Value>
 std::string definition_name() {
 #ifdef __cpp_rtti
-  return readable_name(typeid(T).name());
+  return readable_name(typeid(Value).name());
 #else
-  return std::string(type_name<T>());
+  return std::string(type_name<Value>());
 #endif
 }
 
@@ -48,10 +48,10 @@ std::string handler_name(const Handler& handler) {
 /// `bytes` of a message; 0: they vary.
 std::string join_definition(std::size_t bytes, std::string_view handler, std::initializer_list<std::string> policies);
 
-template <class T, class Handler, class... Policies>
+template <class Value, class Handler, class... Policies>
 std::string definition_of(const Handler& handler) {
   std::size_t bytes = 0;
-  if constexpr (plain<T>) bytes = sizeof(T);
+  if constexpr (plain<Value>) bytes = sizeof(Value);
   return join_definition(bytes, handler_name(handler), {definition_name<Policies>()...});
 }
 

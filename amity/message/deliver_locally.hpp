@@ -38,24 +38,25 @@ template <>
 inline constexpr int policy_place<deliver_locally> = 3;
 
 /// The handler of a message type, for messages that are not in a packet.
-template <class T>
+template <class Value>
 struct handler_here {
   core::handler_id id = 0;
   rank_t dest = no_rank;  ///< whose messages it takes
   void* context = nullptr;
-  void (*handle)(void* context, std::span<const T> messages) = nullptr;
+  void (*handle)(void* context, std::span<const Value> messages) = nullptr;
 };
 
-template <class T, class Next>
-class stage<T, Next, deliver_locally> final : public stage_base<Next>, private core::flushable {
-  static_assert(std::copy_constructible<T>, "amity: deliver_locally keeps copies of messages: make this type copyable");
+template <class Value, class Next>
+class stage<Value, Next, deliver_locally> final : public stage_base<Next>, private core::flushable {
+  static_assert(std::copy_constructible<Value>,
+                "amity: deliver_locally keeps copies of messages: make this type copyable");
 
  public:
   template <class MakeNext>
   stage(core::endpoint& owner, const deliver_locally& policy, const MakeNext& make_next)
       : stage_base<Next>(make_next),
         endpoint_(owner),
-        count_(policy.count > 0 ? policy.count : std::max(std::size_t{1}, bytes_standard / sizeof(T))) {
+        count_(policy.count > 0 ? policy.count : std::max(std::size_t{1}, bytes_standard / sizeof(Value))) {
     if (count_ > count_max) {
       throw error("world::message", owner.rank(), "deliver_locally of " + std::to_string(count_) + " messages",
                   "use a count of 1 to 2^30");
@@ -67,12 +68,12 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
   ~stage() { endpoint_.remove_flushable(*this); }
 
   /// Before the first message.
-  void connect(const handler_here<T>& here) {
+  void connect(const handler_here<Value>& here) {
     here_ = here;
     if (here_.dest == no_rank) count_ = 0;
   }
 
-  void send(rank_t dest, const T& message) {
+  void send(rank_t dest, const Value& message) {
     if (dest != here_.dest) return this->next_.send(dest, message);
     if (endpoint_.own_engine().checks_threads()) endpoint_.check_thread(send_call);
     if (!endpoint_.in_epoch()) [[unlikely]]
@@ -81,7 +82,7 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
       return send_beyond_the_bound(dest, message);
     waiting_.emplace_back(message);
   }
-  void send(rank_t dest, T&& message) requires(!plain<T>) {
+  void send(rank_t dest, Value&& message) requires(!plain<Value>) {
     if (dest != here_.dest) return this->next_.send(dest, std::move(message));
     send(dest, std::as_const(message));
   }
@@ -101,11 +102,11 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
 
   // In a structure, because a vector of bool has no elements.
   struct element {
-    explicit element(const T& sent) : message(sent) {}
-    T message;
+    explicit element(const Value& sent) : message(sent) {}
+    Value message;
   };
 
-  [[gnu::noinline]] void send_beyond_the_bound(rank_t dest, const T& message) {
+  [[gnu::noinline]] void send_beyond_the_bound(rank_t dest, const Value& message) {
     if (endpoint_.in_handler() || count_ == 0) return this->next_.send(dest, message);
     take_waiting();
     waiting_.emplace_back(message);  // before handlers run, which may change what the reference refers to
@@ -128,14 +129,14 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
   }
   /// What the handlers send here waits for the next round.
   void handle_taken() {
-    static_assert(sizeof(element) == sizeof(T));
+    static_assert(sizeof(element) == sizeof(Value));
     const std::span messages(&handled_.front().message, handled_.size());
     endpoint_.handle_here(here_.id, messages.size(), [&] { here_.handle(here_.context, messages); });
   }
 
   core::endpoint& endpoint_;
   std::size_t count_;
-  handler_here<T> here_;
+  handler_here<Value> here_;
   std::vector<element> waiting_;
   std::vector<element> handled_;  // those that are being handled, or have been
 };

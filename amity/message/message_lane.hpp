@@ -29,18 +29,18 @@ namespace amity {
 
 /// The view of a message type from one thread: what handlers get as `self`, and `message_type::on` returns. Used by
 /// that thread alone. Neither copied nor moved: the handler is registered under this object's address.
-template <class T, class Handler, class... Policies>
+template <class Value, class Handler, class... Policies>
 class message_lane final : private immovable {
   static constexpr bool addressed = (detail::is_address<Policies> || ...);
   static constexpr bool coalesced = detail::has_policy<coalesce, Policies...>;
 
-  using carried = detail::wire_value<T, Policies...>;
+  using carried = detail::wire_value<Value, Policies...>;
 
   // Each road is looked at only if it is taken, so that one mistake gives one sentence.
   static auto choose_sender() {
-    if constexpr (!encodable<T>) {
+    if constexpr (!encodable<Value>) {
       return std::type_identity<detail::no_sender>{};
-    } else if constexpr (!detail::plain<T>) {
+    } else if constexpr (!detail::plain<Value>) {
       return std::type_identity<detail::encoded_sender<carried>>{};
     } else if constexpr (coalesced) {
       return std::type_identity<detail::coalescing_sender<carried>>{};
@@ -52,23 +52,23 @@ class message_lane final : private immovable {
   // Nor are stages looked at if the policies are no policies.
   using stages = typename decltype([] {
     if constexpr (detail::policies_in_order<Policies...>) {
-      return detail::stages_of<T, sender, Policies...>{};
+      return detail::stages_of<Value, sender, Policies...>{};
     } else {
       return std::type_identity<sender>{};
     }
   }())::type;
 
  public:
-  using value_type = T;
+  using value_type = Value;
 
   /// `handler` is shared by the threads of the rank, and outlives this object.
   message_lane(core::endpoint& owner, std::size_t coalesce_bytes, Handler& handler, const Policies&... policies)
       : endpoint_(owner),
         handler_(handler),
-        registered_(owner, owner.add_handler(detail::type_name<T>(), &message_lane::deliver, this,
-                                             detail::definition_of<T, Handler, Policies...>(handler))),
+        registered_(owner, owner.add_handler(detail::type_name<Value>(), &message_lane::deliver, this,
+                                             detail::definition_of<Value, Handler, Policies...>(handler))),
         stages_(make_stages(owner, id(), coalesce_bytes, policies...)) {
-    static_assert(detail::handler_of<Handler, T, message_lane>,
+    static_assert(detail::handler_of<Handler, Value, message_lane>,
                   "amity: the handler cannot be called with this message: give it (const T&), (const T&, auto& self), "
                   "(std::span<const T>) or (std::span<const T>, auto& self)");
     static_assert(!spans_of_varying_size<message_lane>,
@@ -76,7 +76,7 @@ class message_lane final : private immovable {
                   "(const T&, auto& self)");
     if constexpr (arrives_in_pieces<message_lane>) owner.receive_streams(id(), &message_lane::open_stream);
     if constexpr (detail::has_policy<deliver_locally, Policies...> && detail::policies_in_order<Policies...>) {
-      stages_.connect(detail::handler_here<T>{
+      stages_.connect(detail::handler_here<Value>{
           .id = id(), .dest = stays(policies...), .context = this, .handle = &message_lane::handle_here});
     }
   }
@@ -84,27 +84,27 @@ class message_lane final : private immovable {
   /// Sends `value` to be handled on rank `dest` before the epoch ends. Outside handlers it may wait for a credit, and
   /// run handlers while it does; inside a handler it never waits. Throws `error` for a wrong rank, and outside an
   /// epoch.
-  void send(rank_t dest, const T& value) { stages_.send(dest, value); }
-  /// As `message_type::send(rank_t, T&&)`.
-  void send(rank_t dest, T&& value) requires(!detail::plain<T>) { stages_.send(dest, std::move(value)); }
+  void send(rank_t dest, const Value& value) { stages_.send(dest, value); }
+  /// As `message_type::send(rank_t, Value&&)`.
+  void send(rank_t dest, Value&& value) requires(!detail::plain<Value>) { stages_.send(dest, std::move(value)); }
   /// As above, to the rank that the policy `address` finds. What its function returns must be a rank.
-  void send(const T& value) requires addressed { stages_.send(value); }
-  void send(T&& value) requires(addressed && !detail::plain<T>) { stages_.send(std::move(value)); }
+  void send(const Value& value) requires addressed { stages_.send(value); }
+  void send(Value&& value) requires(addressed && !detail::plain<Value>) { stages_.send(std::move(value)); }
 
   /// As `message_type::send_buffer`.
   template <class Token>
-  void send_buffer(rank_t dest, std::span<const T> values, Token token) {
-    static_assert(detail::plain<T>,
+  void send_buffer(rank_t dest, std::span<const Value> values, Token token) {
+    static_assert(detail::plain<Value>,
                   "amity: send_buffer sends trivially copyable values as they lie in memory: send values that have a "
                   "codec one by one");
     static_assert((std::same_as<Policies, coalesce> && ...),
                   "amity: send_buffer passes policies by: give the message type none but coalesce, or send one by one");
-    if constexpr (detail::plain<T>) {
+    if constexpr (detail::plain<Value>) {
       auto held = detail::hold(std::move(token));
       detail::check_send(endpoint_, "message::send_buffer", dest);
       if (values.empty()) return;
       endpoint_.send_lent(endpoint_.home_threads().lane(dest), id(),
-                          {.item_bytes = sizeof(T), .rest = std::as_bytes(values), .token = std::move(held)});
+                          {.item_bytes = sizeof(Value), .rest = std::as_bytes(values), .token = std::move(held)});
     }
   }
 
@@ -161,14 +161,14 @@ class message_lane final : private immovable {
       }
     };
     if constexpr (detail::policies_in_order<Policies...>) {
-      return detail::make_stages<T>(owner, make_sender, policies...);
+      return detail::make_stages<Value>(owner, make_sender, policies...);
     } else {
       return make_sender();
     }
   }
 
   static std::uint64_t deliver(void* context, const core::inbound& packet) {
-    if constexpr (detail::handler_of<Handler, T, message_lane> && !spans_of_varying_size<message_lane>) {
+    if constexpr (detail::handler_of<Handler, Value, message_lane> && !spans_of_varying_size<message_lane>) {
       auto& self = *static_cast<message_lane*>(context);
       return self.stages_.handle(packet.payload, self.handler_, self);
     } else {
@@ -178,25 +178,25 @@ class message_lane final : private immovable {
 
   static std::unique_ptr<core::incoming_stream> open_stream(void* context) {
     auto& self = *static_cast<message_lane*>(context);
-    const bytes_of whose{.type = detail::type_name<T>(), .rank = self.endpoint_.rank()};
-    return std::make_unique<detail::arriving_value<T, message_lane>>(self, whose);
+    const bytes_of whose{.type = detail::type_name<Value>(), .rank = self.endpoint_.rank()};
+    return std::make_unique<detail::arriving_value<Value, message_lane>>(self, whose);
   }
-  friend class detail::arriving_value<T, message_lane>;
-  void handle_whole(const T& value) { detail::handle_one<T>(handler_, value, *this); }
+  friend class detail::arriving_value<Value, message_lane>;
+  void handle_whole(const Value& value) { detail::handle_one<Value>(handler_, value, *this); }
 
-  static void handle_here(void* context, std::span<const T> messages) {
-    if constexpr (detail::handler_of<Handler, T, message_lane>) {
+  static void handle_here(void* context, std::span<const Value> messages) {
+    if constexpr (detail::handler_of<Handler, Value, message_lane>) {
       auto& self = *static_cast<message_lane*>(context);
-      detail::handle_all<T>(self.handler_, messages, self);
+      detail::handle_all<Value>(self.handler_, messages, self);
     }
   }
 
   // A template, because a handler can be asked what it takes only when this class is complete.
   template <class Self>
-  static constexpr bool spans_of_varying_size = !detail::plain<T> && detail::takes_only_spans<Handler, T, Self>;
+  static constexpr bool spans_of_varying_size = !detail::plain<Value> && detail::takes_only_spans<Handler, Value, Self>;
   template <class Self>
-  static constexpr bool arrives_in_pieces =
-      encodable<T> && !detail::plain<T> && detail::handler_of<Handler, T, Self> && !spans_of_varying_size<Self>;
+  static constexpr bool arrives_in_pieces = encodable<Value> && !detail::plain<Value> &&
+                                            detail::handler_of<Handler, Value, Self> && !spans_of_varying_size<Self>;
 
   /// Of the handler. It ends also where the policies refuse what they are given.
   struct registration : private immovable {

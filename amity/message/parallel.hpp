@@ -27,7 +27,7 @@ struct any_thread {};
 /// thread of a rank that it sends to.
 template <class Key = any_thread>
 struct parallel {
-  Key key{};  ///< key(const T&) -> an unsigned integer
+  Key key{};  ///< key(const Value&) -> an unsigned integer
 };
 parallel()->parallel<any_thread>;
 template <class Key>
@@ -70,19 +70,19 @@ class thread_choice {
   bool masked_;
 };
 
-template <class T, class Next>
-class stage<T, Next, parallel<any_thread>> final : public stage_base<Next> {
+template <class Value, class Next>
+class stage<Value, Next, parallel<any_thread>> final : public stage_base<Next> {
  public:
   template <class MakeNext>
   stage(core::endpoint&, const parallel<any_thread>&, const MakeNext& make_next) : stage_base<Next>(make_next) {}
 
-  void send(rank_t dest, const T& message) { this->next_.send(dest, message); }
-  void send(rank_t dest, T&& message) requires(!plain<T>) { this->next_.send(dest, std::move(message)); }
+  void send(rank_t dest, const Value& message) { this->next_.send(dest, message); }
+  void send(rank_t dest, Value&& message) requires(!plain<Value>) { this->next_.send(dest, std::move(message)); }
 };
 
-template <class T, class Next, class Key>
-class stage<T, Next, parallel<Key>> final : public stage_base<Next> {
-  using message_type = typename message_in<T>::type;  // what the key is asked about
+template <class Value, class Next, class Key>
+class stage<Value, Next, parallel<Key>> final : public stage_base<Next> {
+  using message_type = typename message_in<Value>::type;  // what the key is asked about
   static_assert(std::invocable<const Key&, const message_type&>,
                 "amity: parallel{key}: the key cannot be called with this message: let it take (const T&)");
   static_assert(!std::invocable<const Key&, const message_type&> ||
@@ -94,10 +94,10 @@ class stage<T, Next, parallel<Key>> final : public stage_base<Next> {
   stage(core::endpoint& owner, const parallel<Key>& policy, const MakeNext& make_next)
       : stage_base<Next>(make_next), endpoint_(owner), key_(policy.key), choice_(owner) {}
 
-  void send(rank_t dest, const T& message) {
+  void send(rank_t dest, const Value& message) {
     if constexpr (std::invocable<const Key&, const message_type&>) this->next_.send(index_of(dest, message), message);
   }
-  void send(rank_t dest, T&& message) requires(!plain<T>) {
+  void send(rank_t dest, Value&& message) requires(!plain<Value>) {
     if constexpr (std::invocable<const Key&, const message_type&>) {
       const rank_t index = index_of(dest, message);
       this->next_.send(index, std::move(message));
@@ -110,10 +110,10 @@ class stage<T, Next, parallel<Key>> final : public stage_base<Next> {
   void flush() { this->next_.flush(); }
 
  private:
-  rank_t index_of(rank_t dest, const T& message) const {
+  rank_t index_of(rank_t dest, const Value& message) const {
     if (static_cast<std::uint32_t>(dest) >= static_cast<std::uint32_t>(endpoint_.size())) [[unlikely]]
       endpoint_.throw_wrong_rank(send_call, dest);
-    return choice_.index(dest, static_cast<std::uint64_t>(message_in<T>::ask(message, key_)));
+    return choice_.index(dest, static_cast<std::uint64_t>(message_in<Value>::ask(message, key_)));
   }
 
   core::endpoint& endpoint_;

@@ -23,21 +23,21 @@ namespace amity {
 namespace detail {
 
 /// Where a policy stands among those that a message meets: 0 is the first. Less than 0: not a policy.
-template <class T>
+template <class Value>
 inline constexpr int policy_place = -1;
 
 template <>
 inline constexpr int policy_place<coalesce> = 9;
 
 /// Whether a policy has a stage of its own. Those that have none come last.
-template <class T>
+template <class Value>
 inline constexpr bool is_stage = true;
 
 template <>
 inline constexpr bool is_stage<coalesce> = false;
 
-template <class T>
-concept policy = policy_place<T>
+template <class Value>
+concept policy = policy_place<Value>
 >= 0;
 
 template <class Wanted, class... Policies>
@@ -77,54 +77,54 @@ class stage_base : private immovable {
   Next next_;
 };
 
-/// What a policy puts in front of `Next` for messages of type T: a stage_base with its own `send(dest, message)`, and
-/// with its own of the other functions as far as it does something there.
-template <class T, class Next, class Policy>
+/// What a policy puts in front of `Next` for messages of type Value: a stage_base with its own `send(dest, message)`,
+/// and with its own of the other functions as far as it does something there.
+template <class Value, class Next, class Policy>
 class stage;
 
 /// What the policies after this one are given to send: the message itself, unless the policy puts it into something
 /// else.
-template <class T, class Policy>
+template <class Value, class Policy>
 struct sends_on {
-  using type = T;
+  using type = Value;
 };
 
 /// The message of the program in what a stage is given to send; ask(given, question) returns question(message).
-template <class T>
+template <class Value>
 struct message_in {
-  using type = T;
+  using type = Value;
   template <class Ask>
-  static decltype(auto) ask(const T& given, const Ask& question) {
+  static decltype(auto) ask(const Value& given, const Ask& question) {
     return std::invoke(question, given);
   }
 };
 
 /// The stages of all policies, each with the next one inside, and the sender in the last one; `coalesce` is the
 /// sender's own, and `priority` the target's.
-template <class T, class Sender, class... Policies>
+template <class Value, class Sender, class... Policies>
 struct stages_of {
   using type = Sender;
 };
-template <class T, class Sender, class First, class... Others>
-struct stages_of<T, Sender, First, Others...> {
+template <class Value, class Sender, class First, class... Others>
+struct stages_of<Value, Sender, First, Others...> {
   using type = std::conditional_t<
       !is_stage<First>, Sender,
-      stage<T, typename stages_of<typename sends_on<T, First>::type, Sender, Others...>::type, First>>;
+      stage<Value, typename stages_of<typename sends_on<Value, First>::type, Sender, Others...>::type, First>>;
 };
 
-template <class T, class MakeSender>
+template <class Value, class MakeSender>
 auto make_stages(core::endpoint&, const MakeSender& make_sender) {
   return make_sender();
 }
-template <class T, class MakeSender, class First, class... Others>
+template <class Value, class MakeSender, class First, class... Others>
 auto make_stages(core::endpoint& owner, const MakeSender& make_sender, const First& first, const Others&... others) {
   if constexpr (!is_stage<First>) {
     return make_sender();
   } else {
     const auto make_next = [&] {
-      return make_stages<typename sends_on<T, First>::type>(owner, make_sender, others...);
+      return make_stages<typename sends_on<Value, First>::type>(owner, make_sender, others...);
     };
-    return stage<T, decltype(make_next()), First>(owner, first, make_next);
+    return stage<Value, decltype(make_next()), First>(owner, first, make_next);
   }
 }
 

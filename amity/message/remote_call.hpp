@@ -30,7 +30,7 @@ namespace amity {
 
 /// Names an object that every rank has shared under the same number. As an argument of `world::async` it arrives as a
 /// reference to the target's own object. Made by `world::share`.
-template <class T>
+template <class Value>
 struct shared {
   std::uint32_t index = 0;
 };
@@ -70,10 +70,10 @@ decltype(auto) as_argument(const Arg& arg) {
   }
 }
 
-template <class T>
+template <class Value>
 inline constexpr bool is_shared = false;
-template <class T>
-inline constexpr bool is_shared<shared<T>> = true;
+template <class Value>
+inline constexpr bool is_shared<shared<Value>> = true;
 
 /// Calls of one world. `World` is what a function may ask for as its first argument.
 template <class World>
@@ -102,10 +102,16 @@ class remote_calls : private immovable {
         "amity: a member of an argument of async is a pointer, view or reference, which means nothing on "
         "another rank: pass what it refers to, an index, or a std::uintptr_t if only its own rank uses it, or "
         "specialize amity::codec");
-    static_assert(
-        ((encodable<argument<Given>> || refers<argument<Given>> || has_referring_member<argument<Given>>)&&...),
-        "amity: an argument of async is not trivially copyable and has no codec: specialise amity::codec for "
-        "it, or pass parts of it");
+    static_assert(((encodable<argument<Given>> || refers<argument<Given>> || has_referring_member<argument<Given>> ||
+                    !has_encoded_part<argument<Given>>::value) &&
+                   ...),
+                  "amity: a member of an argument of async has a codec, which a copy of the whole would not use: "
+                  "specialize amity::codec for the whole");
+    static_assert(((encodable<argument<Given>> || refers<argument<Given>> || has_referring_member<argument<Given>> ||
+                    has_encoded_part<argument<Given>>::value) &&
+                   ...),
+                  "amity: an argument of async is not trivially copyable and has no codec: specialise amity::codec for "
+                  "it, or pass parts of it");
     static_assert(callable<Fn, argument<Given>...>,
                   "amity: the function cannot be called with these arguments: give it parameters that match them; a "
                   "shared<T> arrives as T&, and amity::world& may come first");
@@ -115,9 +121,9 @@ class remote_calls : private immovable {
     }
   }
 
-  template <class T>
-  shared<T> share(T& object) {
-    return {objects_.add(&object, type_name<T>())};
+  template <class Value>
+  shared<Value> share(Value& object) {
+    return {objects_.add(&object, type_name<Value>())};
   }
 
  private:
@@ -136,10 +142,10 @@ class remote_calls : private immovable {
       return std::move(arg);
     }
   }
-  template <class T>
-  T& find(shared<T> name) {
-    // It was shared as a T, be that const or not.
-    return *static_cast<T*>(const_cast<void*>(objects_.find(name.index, type_name<T>(), endpoint_.rank())));
+  template <class Value>
+  Value& find(shared<Value> name) {
+    // It was shared as a Value, be that const or not.
+    return *static_cast<Value*>(const_cast<void*>(objects_.find(name.index, type_name<Value>(), endpoint_.rank())));
   }
 
   template <class Fn, class... Args>

@@ -50,35 +50,35 @@ inline constexpr bool routes = false;
 template <class Topology>
 inline constexpr bool routes<route<Topology>> = !std::same_as<Topology, direct>;
 
-template <class T, class Topology>
-struct sends_on<T, route<Topology>> {
-  using type = std::conditional_t<routes<route<Topology>>, routed<T>, T>;
+template <class Value, class Topology>
+struct sends_on<Value, route<Topology>> {
+  using type = std::conditional_t<routes<route<Topology>>, routed<Value>, Value>;
 };
 
 /// What lies in packets of messages of type T.
-template <class T, class... Policies>
-using wire_value = std::conditional_t<(routes<Policies> || ...), routed<T>, T>;
+template <class Value, class... Policies>
+using wire_value = std::conditional_t<(routes<Policies> || ...), routed<Value>, Value>;
 
-template <class T>
-inline constexpr bool goes_to_few<routed_value<T>> = true;
-template <class T>
-inline constexpr bool goes_to_few<routed_encoding<T>> = true;
+template <class Value>
+inline constexpr bool goes_to_few<routed_value<Value>> = true;
+template <class Value>
+inline constexpr bool goes_to_few<routed_encoding<Value>> = true;
 
-template <class T>
-struct message_in<routed_value<T>> {
-  using type = T;
+template <class Value>
+struct message_in<routed_value<Value>> {
+  using type = Value;
   template <class Ask>
-  static decltype(auto) ask(const routed_value<T>& given, const Ask& question) {
+  static decltype(auto) ask(const routed_value<Value>& given, const Ask& question) {
     return std::invoke(question, given.value());
   }
 };
-template <class T>
-struct message_in<routed_encoding<T>> {
-  using type = T;
+template <class Value>
+struct message_in<routed_encoding<Value>> {
+  using type = Value;
   template <class Ask>
-  static auto ask(const routed_encoding<T>& given, const Ask& question) {
+  static auto ask(const routed_encoding<Value>& given, const Ask& question) {
     if (given.source != nullptr) return std::invoke(question, *given.source);
-    const T value = decode_whole(given);
+    const Value value = decode_whole(given);
     return std::invoke(question, value);
   }
 };
@@ -90,46 +90,46 @@ std::vector<rank_t> nodes_by_rank(core::endpoint& owner);
 [[noreturn]] void throw_too_many_hops(const core::endpoint& owner, rank_t dest, int hops);
 
 /// Messages that have arrived for a handler of spans, until they are enough or the packet ends.
-template <class T>
+template <class Value>
 class gathered_values {
  public:
   template <class Handler, class Self>
-  void add(const T& value, Handler& handler, Self& self) {
-    if constexpr (sizeof(T) > routed_span_bytes_max) {
-      handle_all<T>(handler, std::span(&value, 1), self);
+  void add(const Value& value, Handler& handler, Self& self) {
+    if constexpr (sizeof(Value) > routed_span_bytes_max) {
+      handle_all<Value>(handler, std::span(&value, 1), self);
     } else {
-      std::memcpy(bytes_ + count_ * sizeof(T), &value, sizeof(T));
+      std::memcpy(bytes_ + count_ * sizeof(Value), &value, sizeof(Value));
       if (++count_ == count_max) hand_over(handler, self);
     }
   }
   template <class Handler, class Self>
   void hand_over(Handler& handler, Self& self) {
     if (count_ == 0) return;
-    handle_all<T>(handler, std::span(reinterpret_cast<const T*>(bytes_), count_), self);
+    handle_all<Value>(handler, std::span(reinterpret_cast<const Value*>(bytes_), count_), self);
     count_ = 0;
   }
 
  private:
-  static constexpr std::size_t count_max = std::max<std::size_t>(1, routed_span_bytes_max / sizeof(T));
-  static constexpr std::size_t bytes_max = sizeof(T) > routed_span_bytes_max ? 1 : count_max * sizeof(T);
-  alignas(T) std::byte bytes_[bytes_max];
+  static constexpr std::size_t count_max = std::max<std::size_t>(1, routed_span_bytes_max / sizeof(Value));
+  static constexpr std::size_t bytes_max = sizeof(Value) > routed_span_bytes_max ? 1 : count_max * sizeof(Value);
+  alignas(Value) std::byte bytes_[bytes_max];
   std::size_t count_ = 0;
 };
 
 /// One hop, without a label.
-template <class T, class Next>
-class stage<T, Next, route<direct>> final : public stage_base<Next> {
+template <class Value, class Next>
+class stage<Value, Next, route<direct>> final : public stage_base<Next> {
  public:
   template <class MakeNext>
   stage(core::endpoint&, const route<direct>&, const MakeNext& make_next) : stage_base<Next>(make_next) {}
 
-  void send(rank_t dest, const T& message) { this->next_.send(dest, message); }
-  void send(rank_t dest, T&& message) requires(!plain<T>) { this->next_.send(dest, std::move(message)); }
+  void send(rank_t dest, const Value& message) { this->next_.send(dest, message); }
+  void send(rank_t dest, Value&& message) requires(!plain<Value>) { this->next_.send(dest, std::move(message)); }
 };
 
 /// `Next` sends what is routed: the value with a label.
-template <class T, class Next, class Topology>
-class stage<T, Next, route<Topology>> final : public stage_base<Next> {
+template <class Value, class Next, class Topology>
+class stage<Value, Next, route<Topology>> final : public stage_base<Next> {
   static_assert(topology<Topology>,
                 "amity: route{topology}: this is not a topology: use grid, hypercube, node_aware or direct, or give "
                 "your type a rank_t next_hop(rank_t here, rank_t dest) const");
@@ -153,7 +153,7 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
   stage(const stage&) = delete;
   stage& operator=(const stage&) = delete;
 
-  void send(rank_t dest, const T& message) {
+  void send(rank_t dest, const Value& message) {
     if (static_cast<std::uint32_t>(dest) >= ranks_) [[unlikely]]
       endpoint_.throw_wrong_rank(send_call, dest);
     pass_on(route_label(dest), message);
@@ -177,8 +177,8 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
   /// does not end while one is on its way.
   template <class Handler, class Self>
   std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) {
-    if constexpr (takes_only_spans<Handler, T, Self>) {
-      gathered_values<T> gathered;
+    if constexpr (takes_only_spans<Handler, Value, Self>) {
+      gathered_values<Value> gathered;
       const std::uint64_t count =
           sort(payload, self, [&](const auto& own) { gathered.add(own.value(), handler, self); });
       gathered.hand_over(handler, self);
@@ -192,7 +192,7 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
   /// Calls for_me(message) for each message of a packet that has arrived, and passes on the others.
   template <class Self, class ForMe>
   std::uint64_t sort(bytes_view payload, Self& self, ForMe&& for_me) {
-    auto each = [&](const routed<T>& message) {
+    auto each = [&](const routed<Value>& message) {
       if (message.to.dest() == here_) {
         for_me(message);
       } else {
@@ -204,27 +204,27 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
   }
 
   template <class Handler, class Self>
-  void deliver(const routed_value<T>& message, Handler& handler, Self& self) {
-    handle_one<T>(handler, message.value(), self);
+  void deliver(const routed_value<Value>& message, Handler& handler, Self& self) {
+    handle_one<Value>(handler, message.value(), self);
   }
   template <class Handler, class Self>
-  void deliver(const routed_encoding<T>& message, Handler& handler, Self& self) {
-    const T value = decode_whole(message, here_);
-    handle_one<T>(handler, value, self);
+  void deliver(const routed_encoding<Value>& message, Handler& handler, Self& self) {
+    const Value value = decode_whole(message, here_);
+    handle_one<Value>(handler, value, self);
   }
 
   template <class Message>
   void pass_on(route_label label, const Message& message) {
     if (label.hops() == hops_max_) [[unlikely]]
       throw_too_many_hops(endpoint_, label.dest(), label.hops());
-    with_label(label.after_hop(), message, [&](const routed<T>& labelled) {
+    with_label(label.after_hop(), message, [&](const routed<Value>& labelled) {
       this->next_.send(goes_directly(labelled) ? label.dest() : next_hop(label.dest()), labelled);
     });
   }
 
   /// A message that fills packets by itself: other ranks would only copy it.
-  bool goes_directly(const routed<T>& message) const noexcept {
-    if constexpr (plain<T>) {
+  bool goes_directly(const routed<Value>& message) const noexcept {
+    if constexpr (plain<Value>) {
       return false;
     } else {
       return goes_in_pieces(endpoint_, encoded_bytes(message));

@@ -37,60 +37,60 @@ class route_label {
 };
 static_assert(sizeof(route_label) == 4 && std::is_trivially_copyable_v<route_label>);
 
-/// Of a plain type. An array of bytes, because T need not be copyable in the language's sense.
-template <class T>
+/// A value of a plain type: an array of bytes, because `Value` need not be copyable in the language's sense.
+template <class Value>
 struct routed_value {
-  alignas(T) std::byte bytes[sizeof(T)];
+  alignas(Value) std::byte bytes[sizeof(Value)];
   route_label to;
 
-  const T& value() const noexcept { return *reinterpret_cast<const T*>(bytes); }
+  const Value& value() const noexcept { return *reinterpret_cast<const Value*>(bytes); }
 };
 
-template <class T>
-inline constexpr bool has_referring_member<routed_value<T>> = false;
+template <class Value>
+inline constexpr bool has_referring_member<routed_value<Value>> = false;
 
 /// Of a type that has a codec. On its source it refers to the value, and on the way to the encoding in the packet that
 /// brought it: ranks that pass it on do not decode it.
-template <class T>
+template <class Value>
 struct routed_encoding {
   route_label to;
-  const T* source;  ///< null: on the way
+  const Value* source;  ///< null: on the way
   bytes_view encoding;
   std::uint64_t bytes;  ///< of the encoding
 };
 
-template <class T>
-inline constexpr bool refers<routed_encoding<T>> = true;  // as a pair of pointers it means nothing elsewhere
+template <class Value>
+inline constexpr bool refers<routed_encoding<Value>> = true;  // as a pair of pointers it means nothing elsewhere
 
-template <class T>
-using routed = std::conditional_t<plain<T>, routed_value<T>, routed_encoding<T>>;
+template <class Value>
+using routed = std::conditional_t<plain<Value>, routed_value<Value>, routed_encoding<Value>>;
 
 /// Calls send(routed message) with `label` and the value.
-template <class T, class Send>
-void with_label(route_label label, const T& value, Send&& send) {
-  if constexpr (!plain<T>) {
-    send(routed_encoding<T>{.to = label, .source = &value, .encoding = {}, .bytes = encoded_bytes(value)});
+template <class Value, class Send>
+void with_label(route_label label, const Value& value, Send&& send) {
+  if constexpr (!plain<Value>) {
+    send(routed_encoding<Value>{.to = label, .source = &value, .encoding = {}, .bytes = encoded_bytes(value)});
   } else {
-    const auto fill_and_send = [&](routed_value<T>& message) {
+    const auto fill_and_send = [&](routed_value<Value>& message) {
       std::memcpy(message.bytes, &value, sizeof value);
       message.to = label;
       send(std::as_const(message));
     };
     constexpr std::size_t stack_bytes_max = 1024;  // stacks of simulated ranks are small
-    if constexpr (sizeof(routed_value<T>) <= stack_bytes_max) {
-      routed_value<T> message;
+    if constexpr (sizeof(routed_value<Value>) <= stack_bytes_max) {
+      routed_value<Value> message;
       fill_and_send(message);
     } else {
-      fill_and_send(*std::make_unique_for_overwrite<routed_value<T>>());
+      fill_and_send(*std::make_unique_for_overwrite<routed_value<Value>>());
     }
   }
 }
-template <class T, class Send>
-void with_label(route_label label, const routed_value<T>& passed_on, Send&& send) {
+template <class Value, class Send>
+void with_label(route_label label, const routed_value<Value>& passed_on, Send&& send) {
   with_label(label, passed_on.value(), send);
 }
-template <class T, class Send>
-void with_label(route_label label, routed_encoding<T> passed_on, Send&& send) {
+template <class Value, class Send>
+void with_label(route_label label, routed_encoding<Value> passed_on, Send&& send) {
   passed_on.to = label;
   send(passed_on);
 }
@@ -98,9 +98,9 @@ void with_label(route_label label, routed_encoding<T> passed_on, Send&& send) {
 }  // namespace amity::detail
 
 /// The label, the number of bytes that follow, and these.
-template <class T>
-struct amity::codec<amity::detail::routed_encoding<T>> {
-  using message = detail::routed_encoding<T>;
+template <class Value>
+struct amity::codec<amity::detail::routed_encoding<Value>> {
+  using message = detail::routed_encoding<Value>;
 
   static std::size_t bytes(const message& sent) {
     return sizeof sent.to + sizeof sent.bytes + static_cast<std::size_t>(sent.bytes);
@@ -125,10 +125,10 @@ struct amity::codec<amity::detail::routed_encoding<T>> {
 namespace amity::detail {
 
 /// The value that has travelled. Throws `error` unless its codec takes all that it wrote.
-template <class T>
-T decode_whole(const routed_encoding<T>& arrived, rank_t here = no_rank) {
-  byte_reader from(arrived.encoding, {.type = type_name<T>(), .rank = here});
-  T value = decode<T>(from);
+template <class Value>
+Value decode_whole(const routed_encoding<Value>& arrived, rank_t here = no_rank) {
+  byte_reader from(arrived.encoding, {.type = type_name<Value>(), .rank = here});
+  Value value = decode<Value>(from);
   from.finish();
   return value;
 }

@@ -58,36 +58,36 @@ struct free_aligned {
 std::unique_ptr<std::byte, free_aligned> copy_aligned(bytes_view bytes);
 
 /// Hands a packet of whole values to the handler; returns how many there were.
-template <class T, class Handler, class Self>
+template <class Value, class Handler, class Self>
 std::uint64_t handle_plain(bytes_view payload, Handler& handler, Self& self) {
-  AMITY_ASSERT(payload.size() % sizeof(T) == 0, payload.size(), sizeof(T));
-  const std::span values(reinterpret_cast<const T*>(payload.data()), payload.size() / sizeof(T));
-  if constexpr (alignof(T) > payload_alignment) {
-    if (reinterpret_cast<std::uintptr_t>(payload.data()) % alignof(T) != 0) {
+  AMITY_ASSERT(payload.size() % sizeof(Value) == 0, payload.size(), sizeof(Value));
+  const std::span values(reinterpret_cast<const Value*>(payload.data()), payload.size() / sizeof(Value));
+  if constexpr (alignof(Value) > payload_alignment) {
+    if (reinterpret_cast<std::uintptr_t>(payload.data()) % alignof(Value) != 0) {
       // The packet was not sent from a slot: it is short, or had to wait for a credit.
       const auto copy = copy_aligned(payload);
-      handle_all<T>(handler, std::span(reinterpret_cast<const T*>(copy.get()), values.size()), self);
+      handle_all<Value>(handler, std::span(reinterpret_cast<const Value*>(copy.get()), values.size()), self);
       return values.size();
     }
   }
-  handle_all<T>(handler, values, self);
+  handle_all<Value>(handler, values, self);
   return values.size();
 }
 
 /// A plain value as it was before handlers ran, which may change or free what a reference to it refers to.
-template <class T>
+template <class Value>
 class value_copy {
  public:
-  explicit value_copy(const T& value) {
-    if constexpr (!on_stack) bytes_ = std::make_unique_for_overwrite<std::byte[]>(sizeof(T));
-    std::memcpy(data(), &value, sizeof(T));
+  explicit value_copy(const Value& value) {
+    if constexpr (!on_stack) bytes_ = std::make_unique_for_overwrite<std::byte[]>(sizeof(Value));
+    std::memcpy(data(), &value, sizeof(Value));
   }
-  bytes_view bytes() const { return {const_cast<value_copy*>(this)->data(), sizeof(T)}; }
+  bytes_view bytes() const { return {const_cast<value_copy*>(this)->data(), sizeof(Value)}; }
 
  private:
-  static constexpr bool on_stack = sizeof(T) <= 1024;  // stacks of simulated ranks are small
+  static constexpr bool on_stack = sizeof(Value) <= 1024;  // stacks of simulated ranks are small
   struct array {
-    std::byte bytes[sizeof(T)];
+    std::byte bytes[sizeof(Value)];
   };
   std::byte* data() {
     if constexpr (on_stack) {
@@ -115,35 +115,35 @@ struct no_sender {
 };
 
 /// Plain values, each a packet of its own.
-template <class T>
+template <class Value>
 class alone_sender {
  public:
   alone_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to)
       : endpoint_(owner), handler_(handler), to_(to) {}
 
-  void send(rank_t dest, const T& value) {
+  void send(rank_t dest, const Value& value) {
     check_send(endpoint_, to_, send_call, dest);
     const rank_t lane = to_.lane(dest);
     if (endpoint_.try_send(lane, handler_, std::as_bytes(std::span(&value, 1)))) [[likely]]
       return;
-    if constexpr (sizeof(T) > fabric::packet_bytes_guaranteed) {
-      if (sizeof(T) > endpoint_.packet_bytes_max()) {
+    if constexpr (sizeof(Value) > fabric::packet_bytes_guaranteed) {
+      if (sizeof(Value) > endpoint_.packet_bytes_max()) {
         core::memory_stream pieces(std::as_bytes(std::span(&value, 1)));
-        return endpoint_.send_stream(lane, handler_, pieces, sizeof(T), core::endpoint::stream_target::whole);
+        return endpoint_.send_stream(lane, handler_, pieces, sizeof(Value), core::endpoint::stream_target::whole);
       }
     }
-    const value_copy<T> copy(value);
+    const value_copy<Value> copy(value);
     endpoint_.send(lane, handler_, copy.bytes());
   }
   void flush(rank_t) {}
   void flush() {}
   void count(message_counters& counters) const {
-    counters.room += counters.packets * std::min(sizeof(T), endpoint_.packet_bytes_max());
+    counters.room += counters.packets * std::min(sizeof(Value), endpoint_.packet_bytes_max());
   }
 
   template <class Handler, class Self>
   static std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) {
-    return handle_plain<T>(payload, handler, self);
+    return handle_plain<Value>(payload, handler, self);
   }
 
  private:
@@ -153,41 +153,41 @@ class alone_sender {
 };
 
 /// Whether values of this type go to few of the ranks, as far as one rank sends them.
-template <class T>
+template <class Value>
 inline constexpr bool goes_to_few = false;
 
-template <class T>
-using buffers_for = packet_buffers<std::conditional_t<goes_to_few<T>, places_of_few, places_by_rank>>;
+template <class Value>
+using buffers_for = packet_buffers<std::conditional_t<goes_to_few<Value>, places_of_few, places_by_rank>>;
 
 /// Plain values that share packets. A value larger than a packet goes alone, in fragments.
-template <class T>
+template <class Value>
 class coalescing_sender {
-  static constexpr bool may_be_too_large = sizeof(T) > fabric::packet_bytes_guaranteed;
+  static constexpr bool may_be_too_large = sizeof(Value) > fabric::packet_bytes_guaranteed;
 
  public:
   coalescing_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to,
                     const coalesce& bounds, std::size_t bytes_standard)
       : alone_(owner, handler, to) {
-    std::size_t count = std::max<std::size_t>(1, packet_bytes_bound(bounds, bytes_standard) / sizeof(T));
+    std::size_t count = std::max<std::size_t>(1, packet_bytes_bound(bounds, bytes_standard) / sizeof(Value));
     if (bounds.count > 0) count = std::min(count, bounds.count);
-    if (!may_be_too_large || sizeof(T) <= owner.packet_bytes_max()) {
-      buffers_.emplace(owner, handler, to, send_call, sizeof(T), count * sizeof(T), bounds);
+    if (!may_be_too_large || sizeof(Value) <= owner.packet_bytes_max()) {
+      buffers_.emplace(owner, handler, to, send_call, sizeof(Value), count * sizeof(Value), bounds);
     }
   }
 
-  void send(rank_t dest, const T& value) {
+  void send(rank_t dest, const Value& value) {
     if constexpr (may_be_too_large) {
       if (!buffers_) return alone_.send(dest, value);
     }
-    std::byte* const place = buffers_->template try_claim_item<sizeof(T)>(dest);
+    std::byte* const place = buffers_->template try_claim_item<sizeof(Value)>(dest);
     if (place == nullptr) [[unlikely]]
       return send_in_next_packet(dest, value);
-    if constexpr (std::is_copy_constructible_v<T>) {
+    if constexpr (std::is_copy_constructible_v<Value>) {
       // Not memcpy: the compiler may then assume that the store changes no pointer of ours, and keeps them in
       // registers.
-      ::new (static_cast<void*>(place)) T(value);
+      ::new (static_cast<void*>(place)) Value(value);
     } else {
-      std::memcpy(place, &value, sizeof(T));
+      std::memcpy(place, &value, sizeof(Value));
     }
   }
   void flush(rank_t dest) {
@@ -203,22 +203,23 @@ class coalescing_sender {
 
   template <class Handler, class Self>
   static std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) {
-    return handle_plain<T>(payload, handler, self);
+    return handle_plain<Value>(payload, handler, self);
   }
 
  private:
   // By value if it can: an address would make each send build its message in memory, part by part, and read it back at
   // once as a whole, for which processors have no short cut.
   static constexpr bool takes_value =
-      std::is_copy_constructible_v<T> && sizeof(T) <= 256 && alignof(T) <= alignof(std::max_align_t);
-  [[gnu::noinline]] void send_in_next_packet(rank_t dest, std::conditional_t<takes_value, const T, const T&> value) {
-    const value_copy<T> copy(value);
-    buffers_->make_room(dest, sizeof(T));
-    std::memcpy(buffers_->template try_claim_item<sizeof(T)>(dest), copy.bytes().data(), sizeof(T));
+      std::is_copy_constructible_v<Value> && sizeof(Value) <= 256 && alignof(Value) <= alignof(std::max_align_t);
+  [[gnu::noinline]] void send_in_next_packet(rank_t dest,
+                                             std::conditional_t<takes_value, const Value, const Value&> value) {
+    const value_copy<Value> copy(value);
+    buffers_->make_room(dest, sizeof(Value));
+    std::memcpy(buffers_->template try_claim_item<sizeof(Value)>(dest), copy.bytes().data(), sizeof(Value));
   }
 
-  alone_sender<T> alone_;
-  std::optional<buffers_for<T>> buffers_;
+  alone_sender<Value> alone_;
+  std::optional<buffers_for<Value>> buffers_;
 };
 
 /// Calls read_one(byte_reader&) for each record of a packet; returns how many there were. Throws `error` if they are
@@ -293,22 +294,22 @@ extern template class encoding_sender<packet_buffers<places_by_rank>>;
 extern template class encoding_sender<packet_buffers<places_of_few>>;
 
 /// Values of one type that have a codec.
-template <class T>
-class encoded_sender : public encoding_sender<buffers_for<T>> {
-  using base = encoding_sender<buffers_for<T>>;
+template <class Value>
+class encoded_sender : public encoding_sender<buffers_for<Value>> {
+  using base = encoding_sender<buffers_for<Value>>;
 
  public:
   encoded_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to, const coalesce& bounds,
                  std::size_t bytes_standard)
       : base(owner, handler, to, send_call, bounds, bytes_standard) {}
 
-  void send(rank_t dest, const T& value) {
+  void send(rank_t dest, const Value& value) {
     base::send(
         dest, [&] { return encoded_bytes(value); }, [&](byte_writer& to) { encode(to, value); },
         [&](rank_t lane, std::size_t bytes) { send_pieces(lane, value, bytes); });
   }
   /// A large value is moved from.
-  void send(rank_t dest, T&& value) {
+  void send(rank_t dest, Value&& value) {
     base::send(
         dest, [&] { return encoded_bytes(value); }, [&](byte_writer& to) { encode(to, value); },
         [&](rank_t lane, std::size_t) { send_pieces(lane, std::move(value)); });
@@ -317,14 +318,14 @@ class encoded_sender : public encoding_sender<buffers_for<T>> {
   template <class Handler, class Self>
   std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) const {
     return read_records(payload, this->whose(), [&](byte_reader& from) {
-      const T value = decode<T>(from);
-      handle_one<T>(handler, value, self);
+      const Value value = decode<Value>(from);
+      handle_one<Value>(handler, value, self);
     });
   }
 
  private:
-  [[gnu::noinline]] void send_pieces(rank_t lane, const T& value, [[maybe_unused]] std::size_t bytes) {
-    if constexpr (goes_to_few<T>) {  // it is routed
+  [[gnu::noinline]] void send_pieces(rank_t lane, const Value& value, [[maybe_unused]] std::size_t bytes) {
+    if constexpr (goes_to_few<Value>) {  // it is routed
       if (value.source != nullptr) return send_value(lane, *value.source);
       // A rank on the way has it whole.
       this->send_unshared(lane, bytes, [&](byte_writer& to) { encode(to, value); });
@@ -332,19 +333,19 @@ class encoded_sender : public encoding_sender<buffers_for<T>> {
       send_value(lane, value);
     }
   }
-  [[gnu::noinline]] void send_pieces(rank_t lane, T&& value) {
-    if constexpr (goes_to_few<T>) {
+  [[gnu::noinline]] void send_pieces(rank_t lane, Value&& value) {
+    if constexpr (goes_to_few<Value>) {
       send_pieces(lane, std::as_const(value), encoded_bytes(value));
     } else {
-      const bytes_of whose{.type = type_name<T>(), .rank = this->endpoint_.rank()};
+      const bytes_of whose{.type = type_name<Value>(), .rank = this->endpoint_.rank()};
       const std::uint64_t bytes = streamed_bytes(value);
       this->endpoint_.send_owned_stream(lane, this->handler_,
-                                        std::make_unique<owned_value_stream<T>>(std::move(value), whose), bytes);
+                                        std::make_unique<owned_value_stream<Value>>(std::move(value), whose), bytes);
     }
   }
-  template <class Value>
-  void send_value(rank_t lane, const Value& value) {
-    const bytes_of whose{.type = type_name<Value>(), .rank = this->endpoint_.rank()};
+  template <class Sent>
+  void send_value(rank_t lane, const Sent& value) {
+    const bytes_of whose{.type = type_name<Sent>(), .rank = this->endpoint_.rank()};
     encoder_stream pieces(encoder_of(value, whose), whose);
     this->endpoint_.send_stream(lane, this->handler_, pieces, streamed_bytes(value),
                                 core::endpoint::stream_target::pieces);

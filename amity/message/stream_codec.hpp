@@ -26,22 +26,24 @@
 
 namespace amity::detail {
 
-template <class T>
+template <class Value>
 inline constexpr bool is_string_or_vector = false;
 template <>
 inline constexpr bool is_string_or_vector<std::string> = true;
-template <class T>
-inline constexpr bool is_string_or_vector<std::vector<T>> = true;
+template <class Value>
+inline constexpr bool is_string_or_vector<std::vector<Value>> = true;
 
-template <class T>
-concept streamed_sequence = is_string_or_vector<T> && std::derived_from<codec<T>, sequence_codec<T>>;
-template <class T>
-concept streamed_product = !plain<T> && std::derived_from<codec<T>, product_codec<T>>;
-template <class T>
-concept streamed_optional = !plain<T> && std::derived_from<codec<T>, optional_codec<typename T::value_type>>;
+template <class Value>
+concept streamed_sequence = is_string_or_vector<Value> && std::derived_from<codec<Value>, sequence_codec<Value>>;
+template <class Value>
+concept streamed_product = !plain<Value> && std::derived_from<codec<Value>, product_codec<Value>>;
+template <class Value>
+concept streamed_optional =
+    !plain<Value> && std::derived_from<codec<Value>, optional_codec<typename Value::value_type>>;
 /// Encoded by the user's codec.
-template <class T>
-concept streamed_block = !plain<T> && !streamed_sequence<T> && !streamed_product<T> && !streamed_optional<T>;
+template <class Value>
+concept streamed_block =
+    !plain<Value> && !streamed_sequence<Value> && !streamed_product<Value> && !streamed_optional<Value>;
 
 /// Whether the elements lie in memory as they are encoded, one behind the other.
 template <class Sequence>
@@ -122,16 +124,16 @@ class piece_reader {
 // Sizes
 
 /// Least bytes that a value takes.
-template <encodable T>
+template <encodable Value>
 constexpr std::size_t streamed_bytes_min() {
-  if constexpr (plain<T>) {
-    return sizeof(T);
-  } else if constexpr (streamed_product<T>) {
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-      return (std::size_t{0} + ... + streamed_bytes_min<std::remove_cv_t<std::tuple_element_t<I, T>>>());
+  if constexpr (plain<Value>) {
+    return sizeof(Value);
+  } else if constexpr (streamed_product<Value>) {
+    return []<std::size_t... Index>(std::index_sequence<Index...>) {
+      return (std::size_t{0} + ... + streamed_bytes_min<std::remove_cv_t<std::tuple_element_t<Index, Value>>>());
     }
-    (std::make_index_sequence<std::tuple_size_v<T>>());
-  } else if constexpr (streamed_optional<T>) {
+    (std::make_index_sequence<std::tuple_size_v<Value>>());
+  } else if constexpr (streamed_optional<Value>) {
     return 1;
   } else {
     return sizeof(std::uint64_t);
@@ -139,68 +141,68 @@ constexpr std::size_t streamed_bytes_min() {
 }
 
 /// Whether the pieces are those of `encode`: no part has a codec of the user's.
-template <encodable T>
+template <encodable Value>
 constexpr bool streams_as_encoded() {
-  if constexpr (plain<T>) {
+  if constexpr (plain<Value>) {
     return true;
-  } else if constexpr (streamed_sequence<T>) {
-    return streams_as_encoded<typename T::value_type>();
-  } else if constexpr (streamed_product<T>) {
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-      return (true && ... && streams_as_encoded<std::remove_cv_t<std::tuple_element_t<I, T>>>());
+  } else if constexpr (streamed_sequence<Value>) {
+    return streams_as_encoded<typename Value::value_type>();
+  } else if constexpr (streamed_product<Value>) {
+    return []<std::size_t... Index>(std::index_sequence<Index...>) {
+      return (true && ... && streams_as_encoded<std::remove_cv_t<std::tuple_element_t<Index, Value>>>());
     }
-    (std::make_index_sequence<std::tuple_size_v<T>>());
-  } else if constexpr (streamed_optional<T>) {
-    return streams_as_encoded<typename T::value_type>();
+    (std::make_index_sequence<std::tuple_size_v<Value>>());
+  } else if constexpr (streamed_optional<Value>) {
+    return streams_as_encoded<typename Value::value_type>();
   } else {
     return false;
   }
 }
 
 /// Bytes of a value in pieces.
-template <encodable T>
-std::uint64_t streamed_bytes(const T& value) {
-  if constexpr (streams_as_encoded<T>()) {
+template <encodable Value>
+std::uint64_t streamed_bytes(const Value& value) {
+  if constexpr (streams_as_encoded<Value>()) {
     return encoded_bytes(value);
-  } else if constexpr (streamed_sequence<T>) {
+  } else if constexpr (streamed_sequence<Value>) {
     std::uint64_t total = sizeof(std::uint64_t);
     for (const auto& each : value) total += streamed_bytes(each);
     return total;
-  } else if constexpr (streamed_product<T>) {
+  } else if constexpr (streamed_product<Value>) {
     return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + streamed_bytes(each)); }, value);
-  } else if constexpr (streamed_optional<T>) {
+  } else if constexpr (streamed_optional<Value>) {
     return 1 + (value ? streamed_bytes(*value) : 0);
   } else {
-    return sizeof(std::uint64_t) + codec<T>::bytes(value);
+    return sizeof(std::uint64_t) + codec<Value>::bytes(value);
   }
 }
 
 // Encoding: what is left to write of a value, which stays as it is. `write` returns whether all is written.
 
-template <class T>
+template <class Value>
 class stream_encoder;
 
-template <plain T>
-class stream_encoder<T> {
+template <plain Value>
+class stream_encoder<Value> {
  public:
-  explicit stream_encoder(const T& value) noexcept : value_(&value) {}
-  bool write(piece_writer& to) noexcept { return to.write(value_, sizeof(T), done_); }
+  explicit stream_encoder(const Value& value) noexcept : value_(&value) {}
+  bool write(piece_writer& to) noexcept { return to.write(value_, sizeof(Value), done_); }
 
  private:
-  const T* value_;
+  const Value* value_;
   std::size_t done_ = 0;
 };
 
-template <streamed_sequence T>
-class stream_encoder<T> {
-  using element = typename T::value_type;
+template <streamed_sequence Value>
+class stream_encoder<Value> {
+  using element = typename Value::value_type;
 
  public:
-  explicit stream_encoder(const T& value) noexcept : value_(&value), count_(value.size()) {}
+  explicit stream_encoder(const Value& value) noexcept : value_(&value), count_(value.size()) {}
 
   bool write(piece_writer& to) {
     if (counted_ < sizeof count_ && !to.write(&count_, sizeof count_, counted_)) return false;
-    if constexpr (contiguous_elements<T>) {
+    if constexpr (contiguous_elements<Value>) {
       return to.write(value_->data(), static_cast<std::size_t>(count_) * sizeof(element), next_);
     } else if constexpr (std::is_same_v<element, bool>) {
       for (; next_ < count_; ++next_) {
@@ -223,14 +225,14 @@ class stream_encoder<T> {
   struct no_element {};
   // The encoder of an element that has left in part. Elements in place need none, and may be of a type on their own.
   using element_encoder = typename decltype([] {
-    if constexpr (contiguous_elements<T> || std::is_same_v<element, bool>) {
+    if constexpr (contiguous_elements<Value> || std::is_same_v<element, bool>) {
       return std::type_identity<no_element>{};
     } else {
       return std::type_identity<stream_encoder<element>>{};
     }
   }())::type;
 
-  const T* value_;
+  const Value* value_;
   std::uint64_t count_;
   std::size_t counted_ = 0;
   std::size_t next_ = 0;  ///< element; of elements in place, byte
@@ -244,16 +246,16 @@ class stream_encoders {
   explicit stream_encoders(const Ts&... values) : parts_(stream_encoder<Ts>(values)...) {}
 
   bool write(piece_writer& to) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) { return (true && ... && write_part<I>(to)); }
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) { return (true && ... && write_part<Index>(to)); }
     (std::index_sequence_for<Ts...>());
   }
 
  private:
-  template <std::size_t I>
+  template <std::size_t Index>
   bool write_part(piece_writer& to) {
-    if (written_ > I) return true;
-    if (!std::get<I>(parts_).write(to)) return false;
-    written_ = I + 1;
+    if (written_ > Index) return true;
+    if (!std::get<Index>(parts_).write(to)) return false;
+    written_ = Index + 1;
     return true;
   }
 
@@ -261,35 +263,35 @@ class stream_encoders {
   std::size_t written_ = 0;
 };
 
-template <streamed_product T, class Indices = std::make_index_sequence<std::tuple_size_v<T>>>
+template <streamed_product Value, class Indices = std::make_index_sequence<std::tuple_size_v<Value>>>
 struct product_streams;
-template <streamed_product T, std::size_t... I>
-struct product_streams<T, std::index_sequence<I...>> {
-  using encoders = stream_encoders<std::remove_cv_t<std::tuple_element_t<I, T>>...>;
-  static encoders encode(const T& value) { return encoders(std::get<I>(value)...); }
+template <streamed_product Value, std::size_t... Index>
+struct product_streams<Value, std::index_sequence<Index...>> {
+  using encoders = stream_encoders<std::remove_cv_t<std::tuple_element_t<Index, Value>>...>;
+  static encoders encode(const Value& value) { return encoders(std::get<Index>(value)...); }
 };
 
-template <streamed_product T>
-class stream_encoder<T> {
+template <streamed_product Value>
+class stream_encoder<Value> {
  public:
-  explicit stream_encoder(const T& value) : parts_(product_streams<T>::encode(value)) {}
+  explicit stream_encoder(const Value& value) : parts_(product_streams<Value>::encode(value)) {}
   bool write(piece_writer& to) { return parts_.write(to); }
 
  private:
-  typename product_streams<T>::encoders parts_;
+  typename product_streams<Value>::encoders parts_;
 };
 
-template <class T>
+template <class Value>
 constexpr bool is_std_array = false;
-template <class T, std::size_t N>
-constexpr bool is_std_array<std::array<T, N>> = true;
+template <class Value, std::size_t Size>
+constexpr bool is_std_array<std::array<Value, Size>> = true;
 
 /// One encoder at a time: a tuple of thousands would exceed the limits of compilers and the stack.
-template <streamed_product T>
-requires is_std_array<T>
-class stream_encoder<T> {
+template <streamed_product Value>
+requires is_std_array<Value>
+class stream_encoder<Value> {
  public:
-  explicit stream_encoder(const T& value) : value_(&value) {}
+  explicit stream_encoder(const Value& value) : value_(&value) {}
   bool write(piece_writer& to) {
     for (; next_ < value_->size(); ++next_) {
       if (!current_) current_.emplace((*value_)[next_]);
@@ -300,15 +302,15 @@ class stream_encoder<T> {
   }
 
  private:
-  const T* value_;
+  const Value* value_;
   std::size_t next_ = 0;
-  std::optional<stream_encoder<typename T::value_type>> current_;
+  std::optional<stream_encoder<typename Value::value_type>> current_;
 };
 
-template <streamed_optional T>
-class stream_encoder<T> {
+template <streamed_optional Value>
+class stream_encoder<Value> {
  public:
-  explicit stream_encoder(const T& value) : has_value_(value.has_value()) {
+  explicit stream_encoder(const Value& value) : has_value_(value.has_value()) {
     if (value) value_.emplace(*value);
   }
   bool write(piece_writer& to) {
@@ -319,7 +321,7 @@ class stream_encoder<T> {
  private:
   bool has_value_;
   std::size_t flagged_ = 0;
-  std::optional<stream_encoder<typename T::value_type>> value_;
+  std::optional<stream_encoder<typename Value::value_type>> value_;
 };
 
 /// Writes what `write(byte_writer&)` writes, which must be all of `to`.
@@ -330,10 +332,10 @@ void write_exactly(mutable_bytes to, const bytes_of& whose, Write&& write) {
   writer.finish();
 }
 
-template <streamed_block T>
-class stream_encoder<T> {
+template <streamed_block Value>
+class stream_encoder<Value> {
  public:
-  explicit stream_encoder(const T& value) : value_(&value), bytes_(codec<T>::bytes(value)) {}
+  explicit stream_encoder(const Value& value) : value_(&value), bytes_(codec<Value>::bytes(value)) {}
 
   /// Encodes all of it, so that an error of the codec comes before anything is sent.
   void encode_whole(const bytes_of& whose) {
@@ -363,10 +365,10 @@ class stream_encoder<T> {
 
  private:
   void write_to(mutable_bytes to, const bytes_of& whose) {
-    write_exactly(to, whose, [&](byte_writer& writer) { codec<T>::write(writer, *value_); });
+    write_exactly(to, whose, [&](byte_writer& writer) { codec<Value>::write(writer, *value_); });
   }
 
-  const T* value_;
+  const Value* value_;
   std::uint64_t bytes_;
   std::size_t counted_ = 0;
   std::size_t done_ = 0;
@@ -375,30 +377,30 @@ class stream_encoder<T> {
 
 // Decoding: a value of which a part is there. `read` returns whether all is; then `take` may be called, once.
 
-template <class T>
+template <class Value>
 class stream_decoder;
 
-template <plain T>
-class stream_decoder<T> {
+template <plain Value>
+class stream_decoder<Value> {
  public:
-  bool read(piece_reader& from) noexcept { return from.read(bytes_, sizeof(T), done_); }
-  T take() {
-    if constexpr (std::is_same_v<T, bool>) {
+  bool read(piece_reader& from) noexcept { return from.read(bytes_, sizeof(Value), done_); }
+  Value take() {
+    if constexpr (std::is_same_v<Value, bool>) {
       return static_cast<std::uint8_t>(bytes_[0]) != 0;  // whatever byte arrived, it becomes a bool
     } else {
-      return std::move(*reinterpret_cast<T*>(bytes_));
+      return std::move(*reinterpret_cast<Value*>(bytes_));
     }
   }
 
  private:
-  alignas(T) std::byte bytes_[sizeof(T)];
+  alignas(Value) std::byte bytes_[sizeof(Value)];
   std::size_t done_ = 0;
 };
 
-template <streamed_sequence T>
-class stream_decoder<T> {
-  using element = typename T::value_type;
-  static constexpr bool in_place = contiguous_elements<T> && std::is_default_constructible_v<element>;
+template <streamed_sequence Value>
+class stream_decoder<Value> {
+  using element = typename Value::value_type;
+  static constexpr bool in_place = contiguous_elements<Value> && std::is_default_constructible_v<element>;
 
  public:
   bool read(piece_reader& from) {
@@ -409,7 +411,7 @@ class stream_decoder<T> {
     }
     return read_elements(from);
   }
-  T take() { return std::move(value_); }
+  Value take() { return std::move(value_); }
 
  private:
   void reserve(std::size_t count) {
@@ -444,7 +446,7 @@ class stream_decoder<T> {
     }
   }())::type;
 
-  T value_;
+  Value value_;
   std::uint64_t count_ = 0;
   std::size_t counted_ = 0;
   std::size_t next_ = 0;  ///< element; of elements in place, byte
@@ -455,7 +457,7 @@ template <class... Ts>
 class stream_decoders {
  public:
   bool read(piece_reader& from) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) { return (true && ... && read_part<I>(from)); }
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) { return (true && ... && read_part<Index>(from)); }
     (std::index_sequence_for<Ts...>());
   }
   /// The values, as arguments of `make`.
@@ -465,11 +467,11 @@ class stream_decoders {
   }
 
  private:
-  template <std::size_t I>
+  template <std::size_t Index>
   bool read_part(piece_reader& from) {
-    if (read_ > I) return true;
-    if (!std::get<I>(parts_).read(from)) return false;
-    read_ = I + 1;
+    if (read_ > Index) return true;
+    if (!std::get<Index>(parts_).read(from)) return false;
+    read_ = Index + 1;
     return true;
   }
 
@@ -477,23 +479,23 @@ class stream_decoders {
   std::size_t read_ = 0;
 };
 
-template <streamed_product T>
-class stream_decoder<T> {
+template <streamed_product Value>
+class stream_decoder<Value> {
  public:
   bool read(piece_reader& from) { return parts_.read(from); }
-  T take() {
-    return parts_.take([](auto&&... part) { return T{std::forward<decltype(part)>(part)...}; });
+  Value take() {
+    return parts_.take([](auto&&... part) { return Value{std::forward<decltype(part)>(part)...}; });
   }
 
  private:
-  typename decltype([]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::type_identity<stream_decoders<std::remove_cv_t<std::tuple_element_t<I, T>>...>>{};
-  }(std::make_index_sequence<std::tuple_size_v<T>>()))::type parts_;
+  typename decltype([]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::type_identity<stream_decoders<std::remove_cv_t<std::tuple_element_t<Index, Value>>...>>{};
+  }(std::make_index_sequence<std::tuple_size_v<Value>>()))::type parts_;
 };
 
-template <streamed_product T>
-requires(is_std_array<T>&& std::is_default_constructible_v<typename T::value_type>&&
-             std::is_move_assignable_v<typename T::value_type>) class stream_decoder<T> {
+template <streamed_product Value>
+requires(is_std_array<Value>&& std::is_default_constructible_v<typename Value::value_type>&&
+             std::is_move_assignable_v<typename Value::value_type>) class stream_decoder<Value> {
  public:
   bool read(piece_reader& from) {
     for (; next_ < value_.size(); ++next_) {
@@ -504,16 +506,16 @@ requires(is_std_array<T>&& std::is_default_constructible_v<typename T::value_typ
     }
     return true;
   }
-  T take() { return std::move(value_); }
+  Value take() { return std::move(value_); }
 
  private:
-  T value_{};
+  Value value_{};
   std::size_t next_ = 0;
-  std::optional<stream_decoder<typename T::value_type>> current_;
+  std::optional<stream_decoder<typename Value::value_type>> current_;
 };
 
-template <streamed_optional T>
-class stream_decoder<T> {
+template <streamed_optional Value>
+class stream_decoder<Value> {
  public:
   bool read(piece_reader& from) {
     if (!flagged_) {
@@ -523,7 +525,7 @@ class stream_decoder<T> {
     }
     return !value_ || value_->read(from);
   }
-  T take() {
+  Value take() {
     if (!value_) return std::nullopt;
     return value_->take();
   }
@@ -531,11 +533,11 @@ class stream_decoder<T> {
  private:
   stream_decoder<bool> flag_;
   bool flagged_ = false;
-  std::optional<stream_decoder<typename T::value_type>> value_;
+  std::optional<stream_decoder<typename Value::value_type>> value_;
 };
 
-template <streamed_block T>
-class stream_decoder<T> {
+template <streamed_block Value>
+class stream_decoder<Value> {
  public:
   bool read(piece_reader& from) {
     if (counted_ < sizeof bytes_) {
@@ -555,12 +557,12 @@ class stream_decoder<T> {
     encoded_.reset();
     return true;
   }
-  T take() { return std::move(*value_); }
+  Value take() { return std::move(*value_); }
 
  private:
   void decode(bytes_view encoded, const bytes_of& whose) {
     byte_reader reader(encoded, whose);
-    value_.emplace(codec<T>::read(reader));
+    value_.emplace(codec<Value>::read(reader));
     reader.finish();
   }
 
@@ -568,7 +570,7 @@ class stream_decoder<T> {
   std::size_t counted_ = 0;
   std::size_t done_ = 0;
   std::unique_ptr<std::byte[]> encoded_;
-  std::optional<T> value_;
+  std::optional<Value> value_;
 };
 
 }  // namespace amity::detail

@@ -27,8 +27,8 @@ namespace amity {
 
 inline constexpr int topology_hops_max = 255;
 
-template <class T>
-concept topology = std::copy_constructible<T> && requires(const T& t, rank_t here, rank_t dest) {
+template <class Value>
+concept topology = std::copy_constructible<Value> && requires(const Value& t, rank_t here, rank_t dest) {
   { t.next_hop(here, dest) } -> std::same_as<rank_t>;
 };
 
@@ -90,7 +90,7 @@ class hypercube {
     }
   }
 
-  constexpr int dimensions() const noexcept { return std::bit_width(ranks_ - 1); }
+  constexpr int dimensions() const noexcept { return static_cast<int>(std::bit_width(ranks_ - 1)); }
 
  private:
   std::uint32_t ranks_ = 1;

@@ -6,18 +6,18 @@
 
 namespace amity::detail {
 
-template <class T>
+template <class Value>
 constexpr std::string_view signature_with() {
   return __PRETTY_FUNCTION__;
 }
 
-template <class T>
+template <class Value>
 constexpr std::string_view type_name() {
   // All that differs between two signatures is the name: what surrounds it is learned from a name that we know.
   constexpr std::string_view known = signature_with<void>();
   constexpr std::size_t before = known.find("void");
   constexpr std::size_t after = known.size() - before - 4;
-  std::string_view name = signature_with<T>();
+  std::string_view name = signature_with<Value>();
   name.remove_prefix(before);
   name.remove_suffix(after);
   return name;

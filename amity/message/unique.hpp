@@ -32,12 +32,12 @@ namespace detail {
 template <class Cache>
 inline constexpr int policy_place<unique<Cache>> = 1;
 
-template <class T, class Next, class Cache>
-class stage<T, Next, unique<Cache>> final : public stage_base<Next> {
-  static_assert(cache_key<T>,
+template <class Value, class Next, class Cache>
+class stage<Value, Next, unique<Cache>> final : public stage_base<Next> {
+  static_assert(cache_key<Value>,
                 "amity: unique compares messages: give this type operator== and std::hash, or members without padding "
                 "and floating point");
-  static_assert(std::default_initializable<T> && std::copyable<T>,
+  static_assert(std::default_initializable<Value> && std::copyable<Value>,
                 "amity: unique keeps copies of messages: make this type default constructible and copyable");
 
  public:
@@ -45,7 +45,7 @@ class stage<T, Next, unique<Cache>> final : public stage_base<Next> {
   stage(core::endpoint& owner, const unique<Cache>& policy, const MakeNext& make_next)
       : stage_base<Next>(make_next), endpoint_(owner), cache_("world::message", owner.rank(), policy.cache) {}
 
-  void send(rank_t dest, const T& message) {
+  void send(rank_t dest, const Value& message) {
     check_send(endpoint_, send_call, dest);
     if (const std::uint64_t now = endpoint_.epochs_opened(); epoch_ != now) {
       epoch_ = now;
@@ -53,7 +53,7 @@ class stage<T, Next, unique<Cache>> final : public stage_base<Next> {
     }
     bool known;
     auto& place = cache_.look_up(
-        dest, hash_of(message), [&](const T& earlier) { return are_same(earlier, message); }, known);
+        dest, hash_of(message), [&](const Value& earlier) { return are_same(earlier, message); }, known);
     if (known) {
       ++dropped_;
       return;
@@ -71,7 +71,7 @@ class stage<T, Next, unique<Cache>> final : public stage_base<Next> {
 
  private:
   core::endpoint& endpoint_;
-  message_cache<T, Cache> cache_;
+  message_cache<Value, Cache> cache_;
   std::uint64_t epoch_ = 0;  // in which the cached messages were sent
   std::uint64_t dropped_ = 0;
   std::uint64_t misses_ = 0;

@@ -41,26 +41,26 @@ class encoder_stream final : public core::outgoing_stream {
 };
 
 /// A value for the pieces that it is sent in. If its codec is the user's, an error of the codec comes here.
-template <encodable T>
-stream_encoder<T> encoder_of(const T& value, [[maybe_unused]] const bytes_of& whose) {
-  stream_encoder<T> encoder(value);
-  if constexpr (streamed_block<T>) encoder.encode_whole(whose);
+template <encodable Value>
+stream_encoder<Value> encoder_of(const Value& value, [[maybe_unused]] const bytes_of& whose) {
+  stream_encoder<Value> encoder(value);
+  if constexpr (streamed_block<Value>) encoder.encode_whole(whose);
   return encoder;
 }
 
 /// Owns the value until its last piece is produced.
-template <encodable T>
+template <encodable Value>
 class owned_value_stream final : public core::outgoing_stream {
  public:
-  owned_value_stream(T&& value, const bytes_of& whose)
+  owned_value_stream(Value&& value, const bytes_of& whose)
       : value_(std::move(value)), pieces_(encoder_of(*value_, whose), whose) {
-    if constexpr (streamed_block<T>) value_.reset();  // it is encoded
+    if constexpr (streamed_block<Value>) value_.reset();  // it is encoded
   }
   std::size_t produce(mutable_bytes to) override { return pieces_.produce(to); }
 
  private:
-  std::optional<T> value_;
-  encoder_stream<stream_encoder<T>> pieces_;
+  std::optional<Value> value_;
+  encoder_stream<stream_encoder<Value>> pieces_;
 };
 
 /// Reads the pieces of one message with a decoder.
@@ -83,22 +83,22 @@ class piece_decoder {
   bool whole_ = false;
 };
 
-/// A value that arrives in pieces; `Target::handle_whole(const T&)` handles it.
-template <class T, class Target>
+/// A value that arrives in pieces; `Target::handle_whole(const Value&)` handles it.
+template <class Value, class Target>
 class arriving_value final : public core::incoming_stream {
  public:
   arriving_value(Target& target, const bytes_of& whose) : target_(target), whose_(whose) {}
 
   void consume(bytes_view next, std::uint64_t left) override { pieces_.consume(next, left, whose_); }
   void handle() override {
-    const T value = pieces_.decoder().take();
+    const Value value = pieces_.decoder().take();
     target_.handle_whole(value);
   }
 
  private:
   Target& target_;
   bytes_of whose_;
-  piece_decoder<stream_decoder<T>> pieces_;
+  piece_decoder<stream_decoder<Value>> pieces_;
 };
 
 }  // namespace amity::detail

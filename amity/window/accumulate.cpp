@@ -298,6 +298,8 @@ const element_layout& layout_of(element_type type) noexcept { return layouts[sta
 std::string_view name_of(accumulate_op op) noexcept { return op_names[static_cast<std::size_t>(op)]; }
 
 accumulate_function find_accumulate(accumulate_op op, element_type type) noexcept {
+  if (!is_valid(op)) [[unlikely]]
+    return nullptr;
   return functions[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
 }
 

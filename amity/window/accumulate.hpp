@@ -37,6 +37,7 @@ enum class accumulate_op : std::uint8_t {
   no_op,  ///< the element stays
 };
 inline constexpr std::size_t accumulate_ops = 14;
+constexpr bool is_valid(accumulate_op op) noexcept { return static_cast<std::size_t>(op) < accumulate_ops; }
 
 /// An element of `minimum_location` and `maximum_location`.
 template <class Value, class Location>
@@ -96,45 +97,47 @@ using element_list =
                value_location<double, double>>;
 static_assert(std::tuple_size_v<element_list> == element_types);
 
-/// The first type of the list that `T` is, or that is an integer of the same size and sign; `element_types`: none.
-template <class T, std::size_t... I>
-constexpr std::size_t find_element(std::index_sequence<I...>) {
+/// The first type of the list that `Element` is, or that is an integer of the same size and sign; `element_types`:
+/// none.
+template <class Element, std::size_t... Index>
+constexpr std::size_t find_element(std::index_sequence<Index...>) {
   std::size_t found = element_types;
   const auto look = [&]<class Listed>(std::size_t index, std::type_identity<Listed>) {
-    constexpr bool is_same_integer = std::integral<T> && std::integral<Listed> && !std::same_as<T, bool> &&
-                                     !std::same_as<Listed, bool> && sizeof(T) == sizeof(Listed) &&
-                                     std::is_signed_v<T> == std::is_signed_v<Listed>;
-    if (found == element_types && (std::same_as<T, Listed> || is_same_integer)) found = index;
+    constexpr bool is_same_integer = std::integral<Element> && std::integral<Listed> && !std::same_as<Element, bool> &&
+                                     !std::same_as<Listed, bool> && sizeof(Element) == sizeof(Listed) &&
+                                     std::is_signed_v<Element> == std::is_signed_v<Listed>;
+    if (found == element_types && (std::same_as<Element, Listed> || is_same_integer)) found = index;
   };
-  (look(I, std::type_identity<std::tuple_element_t<I, element_list>>()), ...);
+  (look(Index, std::type_identity<std::tuple_element_t<Index, element_list>>()), ...);
   return found;
 }
-template <class T>
-inline constexpr std::size_t element_index = find_element<T>(std::make_index_sequence<element_types>());
+template <class Element>
+inline constexpr std::size_t element_index = find_element<Element>(std::make_index_sequence<element_types>());
 
-template <class T>
+template <class Element>
 inline constexpr bool is_pair = false;
 template <class Value, class Location>
 inline constexpr bool is_pair<value_location<Value, Location>> = true;
-template <class T>
-inline constexpr bool is_real = std::floating_point<T> || std::same_as<T, float128_t>;
-template <class T>
+template <class Element>
+inline constexpr bool is_real = std::floating_point<Element> || std::same_as<Element, float128_t>;
+template <class Element>
 inline constexpr bool is_complex = false;
-template <class T>
-inline constexpr bool is_complex<std::complex<T>> = true;
+template <class Element>
+inline constexpr bool is_complex<std::complex<Element>> = true;
 
 /// Whether a processor's instruction combines or exchanges it.
-template <class T>
+template <class Element>
 inline constexpr bool is_covered =
-    !is_pair<T> && !is_complex<T> && sizeof(T) <= sizeof(std::uint64_t) && std::atomic_ref<T>::is_always_lock_free;
+    !is_pair<Element> && !is_complex<Element> && sizeof(Element) <= sizeof(std::uint64_t) &&
+    std::atomic_ref<Element>::is_always_lock_free;
 
 }  // namespace detail
 
 /// Types that accumulates combine.
-template <class T>
-concept window_element = detail::element_index<T> < element_types;
-template <window_element T>
-inline constexpr auto element_type_of = static_cast<element_type>(detail::element_index<T>);
+template <class Element>
+concept window_element = detail::element_index<Element> < element_types;
+template <window_element Element>
+inline constexpr auto element_type_of = static_cast<element_type>(detail::element_index<Element>);
 
 struct element_layout {
   std::string_view name;  ///< "double", "pair of float and int"
@@ -144,7 +147,7 @@ struct element_layout {
   bool is_covered;
 };
 const element_layout& layout_of(element_type type) noexcept;
-/// "sum", "minimum_location".
+/// "sum", "minimum_location". `op` is valid.
 std::string_view name_of(accumulate_op op) noexcept;
 
 /// Combines `count` elements at `there` with as many `operands`, in their order. What was there before goes to
@@ -153,7 +156,7 @@ std::string_view name_of(accumulate_op op) noexcept;
 /// change.
 using accumulate_function = void (*)(std::byte* there, const std::byte* operands, std::byte* previous,
                                      std::size_t count) noexcept;
-/// Null: the operation is not defined on elements of this type.
+/// Null: the operation is not valid, or not defined on elements of this type.
 accumulate_function find_accumulate(accumulate_op op, element_type type) noexcept;
 
 }  // namespace amity

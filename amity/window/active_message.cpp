@@ -19,6 +19,15 @@ class call_of_handler final : public detail::am_recipe {
 
 }  // namespace
 
+am_operation am_table::add(am_handler handler, bool is_vector) {
+  if (handler == nullptr)
+    throw error(is_vector ? "am_table::add_vector" : "am_table::add", no_rank, "the handler is empty",
+                "pass a function that can be called");
+  const am_operation added{.number = static_cast<std::uint32_t>(entries_.size()), .is_vector = is_vector};
+  entries_.push_back({std::move(handler), is_vector});
+  return added;
+}
+
 std::unique_ptr<detail::am_recipe> am_table::prepare(const detail::am_description& of) {
   const bool is_known = of.operation < entries_.size() && entries_[of.operation].is_vector == of.is_vector();
   if (!is_known) {

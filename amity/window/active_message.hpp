@@ -27,18 +27,18 @@ struct am_call {
   mutable_bytes output{};                    ///< of these segments, all zero bytes at first
   std::span<std::uint32_t> output_counts{};  ///< of a vector message: elements that each segment has generated
 
-  // Elements instead of bytes; `T` has the type that the origin has used.
-  template <class T>
-  std::span<const T> input_as() const noexcept {
-    return {reinterpret_cast<const T*>(input.data()), input.size() / sizeof(T)};
+  // Elements instead of bytes; `Element` has the type that the origin has used.
+  template <class Element>
+  std::span<const Element> input_as() const noexcept {
+    return {reinterpret_cast<const Element*>(input.data()), input.size() / sizeof(Element)};
   }
-  template <class T>
-  std::span<T> persistent_as() const noexcept {
-    return {reinterpret_cast<T*>(persistent.data()), persistent.size() / sizeof(T)};
+  template <class Element>
+  std::span<Element> persistent_as() const noexcept {
+    return {reinterpret_cast<Element*>(persistent.data()), persistent.size() / sizeof(Element)};
   }
-  template <class T>
-  std::span<T> output_as() const noexcept {
-    return {reinterpret_cast<T*>(output.data()), output.size() / sizeof(T)};
+  template <class Element>
+  std::span<Element> output_as() const noexcept {
+    return {reinterpret_cast<Element*>(output.data()), output.size() / sizeof(Element)};
   }
 };
 
@@ -92,11 +92,8 @@ class am_table final : public detail::am_handlers {
     bool is_vector;
   };
 
-  am_operation add(am_handler handler, bool is_vector) {
-    const am_operation added{.number = static_cast<std::uint32_t>(entries_.size()), .is_vector = is_vector};
-    entries_.push_back({std::move(handler), is_vector});
-    return added;
-  }
+  /// Throws `error` for an empty handler.
+  am_operation add(am_handler handler, bool is_vector);
   std::unique_ptr<detail::am_recipe> prepare(const detail::am_description& of) override;
 
   std::deque<entry> entries_;  // handlers stay where they are

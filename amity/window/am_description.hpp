@@ -53,6 +53,7 @@ struct am_description {
 struct am_message {
   std::shared_ptr<const am_description> what{};
   std::uint64_t at = 0;                           ///< of the persistent memory, in the window
+  std::uint32_t index_bytes = 1;                  ///< as in `window_operation`
   std::size_t segments = 0;                       ///< at least 1
   const std::byte* input = nullptr;               ///< address of `input_blocks`, or of the data
   std::shared_ptr<const layout> input_blocks{};   ///< of all segments; null: contiguous

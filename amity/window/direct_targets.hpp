@@ -20,20 +20,20 @@ namespace amity::detail {
 
 /// A value that several threads may read while another one stores it, if the engine is serialized. A reader sees
 /// what was written before the value was stored.
-template <class T>
+template <class Element>
 class shared_value {
  public:
-  shared_value(T value = {}) noexcept : value_(value) {}
-  shared_value(const shared_value& of) noexcept : value_(T{of}) {}
-  shared_value& operator=(const shared_value& of) noexcept { return *this = T{of}; }
-  shared_value& operator=(T value) noexcept {
+  shared_value(Element value = {}) noexcept : value_(value) {}
+  shared_value(const shared_value& of) noexcept : value_(Element{of}) {}
+  shared_value& operator=(const shared_value& of) noexcept { return *this = Element{of}; }
+  shared_value& operator=(Element value) noexcept {
     value_.store(value, std::memory_order_release);
     return *this;
   }
-  operator T() const noexcept { return value_.load(std::memory_order_acquire); }
+  operator Element() const noexcept { return value_.load(std::memory_order_acquire); }
 
  private:
-  std::atomic<T> value_;
+  std::atomic<Element> value_;
 };
 
 class direct_targets final : private immovable {

@@ -30,13 +30,13 @@ class dynamic_window : public window_base {
 
   /// Adds memory of this rank, which stays until it is detached or the window ends. Local: no other rank need call it.
   /// Pieces may overlap. Throws `error` for empty memory.
-  template <class T>
-  void attach(std::span<T> memory) {
-    static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+  template <class Element>
+  void attach(std::span<Element> memory) {
+    static_assert(std::is_trivially_copyable_v<Element> && !std::is_const_v<Element>,
                   "amity: memory of a window has elements that are trivially copyable and not const");
-    constexpr std::size_t count_max = std::numeric_limits<std::size_t>::max() / sizeof(T);
-    core_->attach(memory.data(),
-                  memory.size() > count_max ? std::numeric_limits<std::size_t>::max() : memory.size() * sizeof(T));
+    constexpr std::size_t count_max = std::numeric_limits<std::size_t>::max() / sizeof(Element);
+    core_->attach(memory.data(), memory.size() > count_max ? std::numeric_limits<std::size_t>::max()
+                                                           : memory.size() * sizeof(Element));
   }
   /// Removes the piece that begins here. If several do, it removes the one that was attached last. Bytes that other
   /// pieces contain stay. Local. Throws `error` if no piece begins here.
@@ -44,10 +44,10 @@ class dynamic_window : public window_base {
   /// What other ranks name this byte by.
   static std::uint64_t address_of(const void* byte) noexcept { return reinterpret_cast<std::uintptr_t>(byte); }
 
-  /// The operations on elements of `T`. Valid as long as the window.
-  template <class T>
-  window_operations<T, detail::addressing::bytes> as() const noexcept {
-    return window_operations<T, detail::addressing::bytes>(*core_);
+  /// The operations on elements of `Element`. Valid as long as the window.
+  template <class Element>
+  window_operations<Element, detail::addressing::bytes> as() const noexcept {
+    return window_operations<Element, detail::addressing::bytes>(*core_);
   }
 };
 

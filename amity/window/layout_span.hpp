@@ -15,21 +15,21 @@
 namespace amity {
 
 /// Buffers stay as they are until the operation has local completion, as spans do; the layout may be given up at once.
-template <class T>
+template <class Element>
 class layout_span {
-  using byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+  using byte = std::conditional_t<std::is_const_v<Element>, const std::byte, std::byte>;
 
  public:
   /// Nothing.
   layout_span() = default;
   /// Contiguous elements: anything that converts to a span.
   template <class Elements>
-  requires std::convertible_to<Elements, std::span<T>> layout_span(Elements&& contiguous) {
-    const std::span<T> all(contiguous);
+  requires std::convertible_to<Elements, std::span<Element>> layout_span(Elements&& contiguous) {
+    const std::span<Element> all(contiguous);
     data_ = {reinterpret_cast<byte*>(all.data()), all.size_bytes()};
   }
   /// The blocks of a layout with `base` as its address. Null if offsets of the layout are addresses.
-  layout_span(T* base, std::shared_ptr<const layout> blocks)
+  layout_span(Element* base, std::shared_ptr<const layout> blocks)
       : data_(reinterpret_cast<byte*>(base), blocks == nullptr ? 0 : blocks->bytes()), blocks_(std::move(blocks)) {}
 
   /// As many bytes as the data, from its first byte or from the address of the layout on.

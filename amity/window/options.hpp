@@ -28,6 +28,7 @@ enum class window_assert : std::uint8_t {
 constexpr window_assert operator|(window_assert a, window_assert b) noexcept {
   return static_cast<window_assert>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
+constexpr bool is_valid(window_assert promised) noexcept { return static_cast<unsigned>(promised) < 32; }
 constexpr bool has(window_assert promised, window_assert what) noexcept {
   return (static_cast<unsigned>(promised) & static_cast<unsigned>(what)) != 0;
 }

@@ -15,7 +15,14 @@ namespace amity {
 
 class window_base {
  public:
-  const std::string& name() const noexcept { return core_->name(); }
+  /// Calls of a window that was moved elsewhere throw `error`.
+  window_base(window_base&& from) : core_(std::exchange(from.core_, std::make_unique<detail::window_core>())) {}
+  window_base& operator=(window_base&& from) {
+    if (this != &from) core_ = std::exchange(from.core_, std::make_unique<detail::window_core>());
+    return *this;
+  }
+
+  const std::string& name() const { return core_->name(); }
 
   /// Ends the operations of all ranks since the last fence, and begins an epoch unless `no_succeed` is promised.
   /// Collective.

@@ -40,16 +40,18 @@ class window_core final : private immovable {
   /// A window of a group of ranks. Collective among them. Throws `error`.
   window_core(core::team& of, const memory_of_window& memory, const window_options& options,
               const window_group& members);
+  /// A window after its move to another object: functions throw `error`.
+  window_core();
   /// Collective, outside epochs, unless it is abandoned.
   ~window_core();
   /// From now on the end of the window waits for no other member, and its memory stays until the engine ends. For the
   /// end of a job, after the last use of the window.
   void abandon() noexcept;
 
-  mutable_bytes memory() const noexcept;
+  mutable_bytes memory() const;
   /// The memory of a member, if this rank maps it; else nothing. Throws `error` if its first use of the member fails.
   mutable_bytes mapped(rank_t member);
-  const std::string& name() const noexcept;
+  const std::string& name() const;
 
   /// Throws `error` of `call` if the window must not end now, because an epoch is open.
   void check_end(std::string_view call);
@@ -143,6 +145,9 @@ class window_core final : private immovable {
     std::size_t inputs;
     std::size_t outputs;
     std::size_t counts;
+    bool has_null;         ///< a null pointer to elements
+    std::size_t elements;  ///< of persistent memory
+    std::size_t element_bytes;
   };
   /// Throws `error` of `call` if they do not fit together.
   void check_message(std::string_view call, const message_shape& of) const;
@@ -160,6 +165,9 @@ class window_core final : private immovable {
 
  private:
   static constexpr std::uint32_t calls_per_round = 64;
+
+  /// Throws `error` of `call` if this window has moved elsewhere.
+  window_epochs& epochs(std::string_view call) const;
 
   bool is_round_due() noexcept {
     const std::uint32_t calls = direct_calls_ + 1;  // calls of several threads can count as one

@@ -28,20 +28,28 @@ core::group members_of(core::endpoint& in, const window_group* group) {
 constexpr std::uint64_t guarantee_max = std::uint64_t{1} << 40;
 
 /// Throws `error` before other members have been told anything.
-am_options checked(const am_options& given, const core::group& members, rank_t own, std::string_view title) {
+am_options checked(const window_options& options, const core::group& members, rank_t own, std::string_view title) {
+  const am_options& given = options.messages;
+  const auto refuse = [&](const std::string& problem, std::string_view remedy) {
+    throw window_error(window_fault::argument, "window", own, fmt::format("{}: {}", title, problem), remedy);
+  };
+  if (options.protocol > window_protocol::rma)
+    refuse(fmt::format("{} is not a window_protocol", static_cast<int>(options.protocol)),
+           "pass an enumerator, automatic to rma");
+  if (!(given.pack_below <= 1))
+    refuse(fmt::format("am_options::pack_below is {}", given.pack_below),
+           "pass a number from 0 to 1, or a negative one for the setting");
+  if (given.guarantees.data() == nullptr && !given.guarantees.empty())
+    refuse(fmt::format("{} guarantees at a null pointer", given.guarantees.size()), "pass a span of guarantees");
   for (const am_guarantee& each : given.guarantees) {
     const auto names_it = [&](const am_guarantee& other) { return other.target == each.target; };
     if (each.target >= 0 && each.target < members.size() && each.bytes <= guarantee_max &&
         std::ranges::count_if(given.guarantees, names_it) == 1)
       continue;
-    throw window_error(
-        window_fault::argument, "window", own,
-        fmt::format("{}: a guarantee of {} bytes for rank {}", title, each.bytes, each.target),
-        fmt::format("name ranks from 0 to {}, each once, and at most {} bytes", members.size() - 1, guarantee_max));
+    refuse(fmt::format("a guarantee of {} bytes for rank {}", each.bytes, each.target),
+           fmt::format("name ranks from 0 to {}, each once, and at most {} bytes", members.size() - 1, guarantee_max));
   }
-  if (given.messages_max == 0)
-    throw window_error(window_fault::argument, "window", own, fmt::format("{}: at most 0 messages", title),
-                       "set am_options::messages_max to 1 or more");
+  if (given.messages_max == 0) refuse("at most 0 messages", "set am_options::messages_max to 1 or more");
   return given;
 }
 
@@ -69,18 +77,52 @@ void reduce_among(core::endpoint& in, const window_group* group, core::reduction
   for (std::uint64_t& word : words) word = in.reduce(operation, word);
 }
 
+/// What the members of a contiguous window ask for.
+struct shared_request {
+  static constexpr std::uint64_t bytes_max = std::uint64_t{1} << 46;
+
+  std::uint64_t all;        ///< bytes; more than `bytes_max`: too many
+  std::uint64_t most = 0;   ///< of one member, if they are too many
+  std::uint64_t whose = 0;  ///< the first such member
+};
+
+shared_request exchange_request(rank_t member, std::uint64_t bytes,
+                                function_ref<void(core::reduction, std::span<std::uint64_t>)> reduce) {
+  shared_request found{.all = std::min(bytes, shared_request::bytes_max + 1)};  // their sum does not overflow
+  reduce(core::reduction::sum_u64, std::span(&found.all, 1));
+  if (found.all <= shared_request::bytes_max) return found;
+  found.most = bytes;
+  reduce(core::reduction::max_u64, std::span(&found.most, 1));
+  found.whose = bytes == found.most ? static_cast<std::uint64_t>(member) : UINT64_MAX;
+  reduce(core::reduction::min_u64, std::span(&found.whose, 1));
+  return found;
+}
+
 /// What this member allocates: in a contiguous window, member 0 allocates the memory of all.
-std::size_t bytes_allocated(core::endpoint& in, rank_t member, const memory_of_window& memory,
+std::size_t bytes_allocated(core::endpoint& in, rank_t member, const memory_of_window& memory, std::string_view title,
                             const window_group* group) {
   if (memory.where != shared_placement::contiguous) return memory.bytes;
-  constexpr std::size_t bytes_max = std::size_t{1} << 46;
-  std::uint64_t all = std::min(memory.bytes, bytes_max + 1);
-  reduce_among(in, group, core::reduction::sum_u64, std::span(&all, 1));
-  if (all > bytes_max) {
+  const shared_request found = exchange_request(
+      member, memory.bytes,
+      [&](core::reduction operation, std::span<std::uint64_t> words) { reduce_among(in, group, operation, words); });
+  if (found.all > shared_request::bytes_max) {
+    const std::string most = found.most == SIZE_MAX ? "2^64 bytes or more" : fmt::format("{} bytes", found.most);
     throw window_error(window_fault::memory, "world::allocate_shared_window", member,
-                       fmt::format("a window of {} bytes is not possible", all), "allocate less");
+                       fmt::format("{}: rank {} asks for {}, and all ranks together for more than {} bytes", title,
+                                   found.whose, most, shared_request::bytes_max),
+                       "allocate less");
   }
-  return member == 0 ? static_cast<std::size_t>(all) : 0;
+  return member == 0 ? static_cast<std::size_t>(found.all) : 0;
+}
+
+void check_own_memory(const memory_of_window& memory, rank_t member, std::string_view title) {
+  if (!memory.own || memory.attached != nullptr || memory.own->empty()) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.own->data());
+  if (address != 0 && memory.own->size() <= SIZE_MAX - address) return;
+  throw window_error(
+      window_fault::memory, "world::create_window", member,
+      fmt::format("{}: {} bytes at address {:#x} are not memory of this program", title, memory.own->size(), address),
+      "pass a span of elements that exist");
 }
 
 /// 0: some members are on other nodes, or the window is dynamic, whose operations travel as records.
@@ -111,8 +153,9 @@ enum class mapping : std::uint64_t {
 
 // The reductions of `make_target`.
 void decline_window(const window_group& group, const memory_of_window& memory) {
-  std::uint64_t bytes = 0, failed = failed_member + static_cast<std::uint64_t>(group.member);
-  if (memory.where == shared_placement::contiguous) group.reduce(core::reduction::sum_u64, std::span(&bytes, 1));
+  std::uint64_t failed = failed_member + static_cast<std::uint64_t>(group.member);
+  const bool is_contiguous = memory.where == shared_placement::contiguous;
+  if (is_contiguous && exchange_request(group.member, 0, group.reduce).all > shared_request::bytes_max) return;
   group.reduce(core::reduction::max_u64, std::span(&failed, 1));
 }
 
@@ -129,7 +172,7 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
       members_(members_of(endpoint_, group)),
       target_thread_(options.checked ? endpoint_.thread() : endpoint_.home_thread()),
       where_(memory.where),
-      messages_(checked(options.messages, members_, member_, title_)),
+      messages_(checked(options, members_, member_, title_)),
       signal_bytes_(bytes_of_signals(endpoint_, members_, memory.attached != nullptr)),
       attached_(memory.attached),
       target_(make_target(memory, group)),
@@ -179,12 +222,13 @@ window_target& window_epochs::make_target(const memory_of_window& memory, const 
   const window_target::memory_request wanted{.own = memory.own,
                                              .around = memory.around,
                                              .bytes = memory.bytes,
-                                             .allocated = bytes_allocated(endpoint_, member_, memory, group),
+                                             .allocated = bytes_allocated(endpoint_, member_, memory, title_, group),
                                              .signal_bytes = signal_bytes_,
                                              .attached = attached_};
   window_target* made = nullptr;
   std::exception_ptr failure;
   try {
+    check_own_memory(memory, member_, title_);
     on_target_thread([&] {
       made = &window_target::make(team_.lane(target_thread_), members_.lane(member_), wanted, members_, whose());
     });
@@ -287,7 +331,7 @@ bool window_epochs::place_shared_memory() {
 }
 
 mutable_bytes window_epochs::mapped(rank_t member) {
-  if (member < 0 || member >= members().size()) return {};
+  check_member("window::mapped", member);
   if (member == member_) return memory();
   if (where_ != shared_placement::none) {
     const window_peer& of = *peers_.find(member);

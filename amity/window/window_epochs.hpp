@@ -172,9 +172,19 @@ class window_epochs final : private record_window, private immovable {
   }
   [[noreturn]] void refuse_member(std::string_view call, rank_t member) const;
   void check_members(std::string_view call, std::span<const rank_t> all) const;
+  void check_promises(std::string_view call, window_assert promised) const {
+    if (!is_valid(promised)) [[unlikely]]
+      refuse_promises(call, promised);
+  }
+  [[noreturn]] void refuse_promises(std::string_view call, window_assert promised) const;
   void check_operands(std::string_view call, const window_operation& what) const;
   void check_operation(std::string_view call, const window_peer& of, const window_operation& what) const;
   void check_place(std::string_view call, const window_peer& of, const window_operation& what) const;
+  struct named_place {
+    std::uint64_t at, bytes;
+    std::uint32_t index_bytes;  ///< as in `window_operation`
+  };
+  [[noreturn]] void refuse_place(std::string_view call, const window_peer& of, const named_place& what) const;
   void check_alignment(std::string_view call, const window_peer& of, const window_operation& what) const;
   void check_address(std::string_view call, const window_operation& what) const;
   void check_dynamic(std::string_view call) const;

@@ -31,6 +31,7 @@ constexpr bool leaving_locks_fences = false;
 void window_epochs::fence(window_assert promised) {
   constexpr std::string_view call = "window::fence";
   const inside entered(*this, call);
+  check_promises(call, promised);
   const bool opens = !has(promised, window_assert::no_succeed);
   const bool ends_none = has(promised, window_assert::no_precede);
   if (ends_none && rules_.access() == access_epoch::used_fenced) {
@@ -110,6 +111,7 @@ void window_epochs::await_wake(std::string_view call) {
 void window_epochs::start(std::span<const rank_t> targets, window_assert promised) {
   constexpr std::string_view call = "window::start";
   const inside entered(*this, call);
+  check_promises(call, promised);
   check_members(call, targets);
   if (checks_ != nullptr && has(promised, window_assert::no_check)) verify_posts(call, targets);
   rules_.start(call, targets, whose());
@@ -161,6 +163,7 @@ void window_epochs::complete() {
 void window_epochs::post(std::span<const rank_t> origins, window_assert promised) {
   constexpr std::string_view call = "window::post";
   const inside entered(*this, call);
+  check_promises(call, promised);
   check_members(call, origins);
   if (checks_ != nullptr) checks_->check_stores(call, promised);
   rules_.on(call, window_call::post, whose());
@@ -222,10 +225,14 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
   constexpr std::string_view call = "window::lock";
   const inside entered(*this, call);
   check_member(call, target);
-  if (kind != lock_kind::shared && kind != lock_kind::exclusive)
-    throw window_error(window_fault::argument, call, member_,
-                       fmt::format("{}: a lock of kind {}", title_, kind == lock_kind::none ? "none" : "all"),
+  check_promises(call, promised);
+  if (kind != lock_kind::shared && kind != lock_kind::exclusive) {
+    const std::string given = kind == lock_kind::none  ? "none"
+                              : kind == lock_kind::all ? "all"
+                                                       : fmt::to_string(static_cast<int>(kind));
+    throw window_error(window_fault::argument, call, member_, fmt::format("{}: a lock of kind {}", title_, given),
                        "choose shared or exclusive");
+  }
   const std::optional<access_rules> before = checks_ != nullptr ? std::optional(rules_) : std::nullopt;
   rules_.lock(call, kind, target, whose());
   // Members that request several locks in the same order would block each other if requests overtook one another. All
@@ -287,6 +294,7 @@ void window_epochs::unlock(rank_t target) {
 void window_epochs::lock_all(window_assert promised) {
   constexpr std::string_view call = "window::lock_all";
   const inside entered(*this, call);
+  check_promises(call, promised);
   const std::optional<access_rules> before = checks_ != nullptr ? std::optional(rules_) : std::nullopt;
   rules_.on(call, window_call::lock_all, whose());
   access_promised_ = promised;

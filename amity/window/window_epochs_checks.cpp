@@ -26,6 +26,9 @@ void window_epochs::refuse_member(std::string_view call, rank_t member) const {
 }
 
 void window_epochs::check_members(std::string_view call, std::span<const rank_t> all) const {
+  if (all.data() == nullptr && !all.empty())
+    throw window_error(window_fault::argument, call, member_,
+                       fmt::format("{}: {} ranks at a null pointer", title_, all.size()), "pass a span of ranks");
   std::vector<rank_t> sorted(all.begin(), all.end());
   std::ranges::sort(sorted);
   for (const rank_t each : sorted) check_member(call, each);
@@ -35,8 +38,20 @@ void window_epochs::check_members(std::string_view call, std::span<const rank_t>
                      "name each rank once");
 }
 
+void window_epochs::refuse_promises(std::string_view call, window_assert promised) const {
+  throw window_error(window_fault::argument, call, member_,
+                     fmt::format("{}: {:#x} is not a set of promises", title_, static_cast<unsigned>(promised)),
+                     "combine enumerators of window_assert by |");
+}
+
 void window_epochs::check_operation(std::string_view call, const window_peer& of, const window_operation& what) const {
   const std::size_t bytes = what.bytes();
+  const bool is_null =
+      (what.from.data() == nullptr && !what.from.empty()) || (what.into.data() == nullptr && !what.into.empty());
+  if (is_null) {
+    throw window_error(window_fault::argument, call, member_,
+                       fmt::format("{}: {} bytes at a null pointer", title_, bytes), "pass a span of elements");
+  }
   if (what.in_blocks && what.there == nullptr) {
     throw window_error(window_fault::layout, call, member_, fmt::format("{}: the layout is a null pointer", title_),
                        "pass a layout, or call the form without one");
@@ -59,10 +74,20 @@ void window_epochs::check_place(std::string_view call, const window_peer& of, co
   const bool fits = what.there == nullptr
                         ? what.at <= of.bytes && bytes <= of.bytes - what.at
                         : at >= 0 && at <= size && what.there->first() >= -at && what.there->end() <= size - at;
-  if (fits) return;
+  if (!fits) refuse_place(call, of, {.at = what.at, .bytes = bytes, .index_bytes = what.index_bytes});
+}
+
+void window_epochs::refuse_place(std::string_view call, const window_peer& of, const named_place& what) const {
+  std::string place = fmt::format("{} bytes at offset {}", what.bytes, what.at), size;
+  if (what.index_bytes > 1 && what.at == SIZE_MAX) {
+    place = fmt::format("{} bytes at an index above {}", what.bytes, SIZE_MAX / what.index_bytes);
+  } else if (what.index_bytes > 1) {
+    place += fmt::format(", element {},", what.at / what.index_bytes);
+    size = fmt::format(", {} elements", of.bytes / what.index_bytes);
+  }
   throw window_error(window_fault::range, call, member_,
-                     fmt::format("{}: {} bytes at offset {} are out of range: the memory of rank {} has {} bytes",
-                                 title_, bytes, what.at, of.member, of.bytes),
+                     fmt::format("{}: {} are out of range: the memory of rank {} has {} bytes{}", title_, place,
+                                 of.member, of.bytes, size),
                      "pass an index and a count that lie in the target's memory");
 }
 
@@ -94,6 +119,9 @@ void window_epochs::check_operands(std::string_view call, const window_operation
     return {fault, call, member_, fmt::format("{}: {}", title_, problem), remedy};
   };
   const element_layout& element = layout_of(what.type);
+  if (!is_valid(what.op))
+    throw refuse(window_fault::operation, fmt::format("{} is not an accumulate_op", static_cast<int>(what.op)),
+                 "pass an enumerator, sum to no_op");
   if (find_accumulate(what.op, what.type) == nullptr)
     throw refuse(window_fault::operation, fmt::format("{} is not defined on {}", name_of(what.op), element.name),
                  "choose another operation");

@@ -88,12 +88,8 @@ void window_epochs::send_message(std::string_view call, rank_t target, am_messag
   }
   const std::uint64_t bytes = what.what->persistent_bytes;
   window_peer& to = peers_.peer(target);
-  if (attached_ == nullptr && (what.at > to.bytes || bytes > to.bytes - what.at)) {
-    throw window_error(window_fault::range, call, member_,
-                       fmt::format("{}: {} bytes at offset {} are out of range: the memory of rank {} has {} bytes",
-                                   title_, bytes, what.at, target, to.bytes),
-                       "pass a place inside the memory of the target");
-  }
+  if (attached_ == nullptr && (what.at > to.bytes || bytes > to.bytes - what.at))
+    refuse_place(call, to, {.at = what.at, .bytes = bytes, .index_bytes = what.index_bytes});
   if (what.segments == 0) return;
   am_origin& messages = sent_messages();
   const auto has_place = [&] {

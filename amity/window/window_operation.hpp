@@ -27,6 +27,7 @@ struct window_operation {
   std::shared_ptr<const layout> there{};  ///< with `at` as its address; null if not in blocks
   accumulate_op op = accumulate_op::replace;
   element_type type = element_type::byte;
+  std::uint32_t index_bytes = 1;  ///< size of an element, if the program has named an index in place of `at`
   swap_operands swap{};
   // How far records have taken it.
   std::size_t moved = 0;  ///< bytes

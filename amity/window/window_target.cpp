@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -55,7 +56,13 @@ core::local_segment allocate(core::endpoint& in, const window_target::memory_req
     throw window_error(window_fault::memory, "window", in.rank(),
                        fmt::format("a window of {} bytes is not possible", wanted.allocated), "allocate less");
   }
-  return in.memory().allocate(control_offset(wanted) + sizeof(control_block) + wanted.signal_bytes);
+  try {
+    return in.memory().allocate(control_offset(wanted) + sizeof(control_block) + wanted.signal_bytes);
+  } catch (const std::exception& refused) {
+    throw window_error(window_fault::memory, "window", in.rank(),
+                       fmt::format("a window of {} bytes is not possible: {}", wanted.allocated, refused.what()),
+                       "allocate less memory for the window");
+  }
 }
 
 /// Whole words around memory of the program: segments begin and end on words.

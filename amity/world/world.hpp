@@ -33,13 +33,14 @@ namespace amity {
 
 using core::any_depth;
 
-template <class T>
+template <class Value>
 class window;
 class dynamic_window;
 
 /// Types that the reductions of a world take.
-template <class T>
-concept reducible = std::same_as<T, std::uint64_t> || std::same_as<T, std::int64_t> || std::same_as<T, double>;
+template <class Value>
+concept reducible =
+    std::same_as<Value, std::uint64_t> || std::same_as<Value, std::int64_t> || std::same_as<Value, double>;
 
 namespace detail {
 
@@ -108,13 +109,14 @@ class world : private immovable {
 
   /// Makes a type of message. Collective, outside epochs; so is its destruction.
   ///
-  /// `T` is trivially copyable, or has a codec. `handler` is called on the destination for each message, as
-  /// handler(const T&), handler(const T&, auto& self), handler(std::span<const T>) or handler(std::span<const T>, auto&
-  /// self); `self.send(dest, value)` sends again, as does any other message type that the handler can see. Handlers may
-  /// send anything to any rank, to any depth; they must not wait. Policies follow in the order in which a message meets
-  /// them; without one each message is a packet of its own. (AM++: Willcock et al., PACT 2010, sections 3.1 and 3.2.)
-  template <class T, class Handler, class... Policies>
-  message_type<T, Handler, Policies...> message(Handler handler, Policies... policies) {
+  /// `Value` is trivially copyable, or has a codec. `handler` is called on the destination for each message, as
+  /// handler(const Value&), handler(const Value&, auto& self), handler(std::span<const Value>) or
+  /// handler(std::span<const Value>, auto& self); `self.send(dest, value)` sends again, as does any other message type
+  /// that the handler can see. Handlers may send anything to any rank, to any depth; they must not wait. Policies
+  /// follow in the order in which a message meets them; without one each message is a packet of its own. (AM++:
+  /// Willcock et al., PACT 2010, sections 3.1 and 3.2.)
+  template <class Value, class Handler, class... Policies>
+  message_type<Value, Handler, Policies...> message(Handler handler, Policies... policies) {
     check_outside_epoch("world::message");
     return {team_, coalesce_bytes_, std::move(handler), policies...};
   }
@@ -122,24 +124,24 @@ class world : private immovable {
   /// Makes a window: `count` elements of memory on this rank, all zero bytes, that the other ranks read and write
   /// (`amity/window/window.hpp`). Counts may differ. Collective, outside epochs; so is its end. Throws `error` for
   /// memory that is not there.
-  template <class T>
-  window<T> allocate_window(std::size_t count, const window_options& options = {}) {
+  template <class Value>
+  window<Value> allocate_window(std::size_t count, const window_options& options = {}) {
     check_outside_epoch("world::allocate_window");
     return {team_, std::nullopt, count, completed(options)};
   }
   /// As `allocate_window`, for ranks of one node: the program may use the memory of all ranks by loads and stores, too,
   /// which `window::mapped` returns. Element 0 of a rank follows the last element of the rank before it, unless the
   /// placement is `separate`. Throws `error` on all ranks if some ranks are on other nodes, or cannot map memory.
-  template <class T>
-  window<T> allocate_shared_window(std::size_t count, const window_options& options = {},
-                                   shared_placement where = shared_placement::contiguous) {
+  template <class Value>
+  window<Value> allocate_shared_window(std::size_t count, const window_options& options = {},
+                                       shared_placement where = shared_placement::contiguous) {
     check_outside_epoch("world::allocate_shared_window");
     return {team_, count, where, completed(options)};
   }
   /// Makes a window of memory of the program, which stays until the window ends. Ranks of the same node may be unable
   /// to map it.
-  template <class T>
-  window<T> create_window(std::span<T> own, const window_options& options = {}) {
+  template <class Value>
+  window<Value> create_window(std::span<Value> own, const window_options& options = {}) {
     check_outside_epoch("world::create_window");
     return {team_, own, 0, completed(options)};
   }
@@ -209,8 +211,8 @@ class world : private immovable {
 
   /// Gives an object a name that `async` can use on all ranks. Collective. The object must live as long as calls that
   /// use it.
-  template <class T>
-  shared<T> share(T& object) {
+  template <class Value>
+  shared<Value> share(Value& object) {
     check_outside_epoch("world::share");
     return calls_.share(object);
   }
@@ -225,17 +227,17 @@ class world : private immovable {
 
   /// Reductions over all ranks; each rank gets the result. Collective. Sums of doubles are the same on every run with
   /// the same number of ranks.
-  template <class T>
-  T sum(T value) {
-    return reduce<T>(value, core::reduction::sum_u64, core::reduction::sum_i64, core::reduction::sum_f64);
+  template <class Value>
+  Value sum(Value value) {
+    return reduce<Value>(value, core::reduction::sum_u64, core::reduction::sum_i64, core::reduction::sum_f64);
   }
-  template <class T>
-  T min(T value) {
-    return reduce<T>(value, core::reduction::min_u64, core::reduction::min_i64, core::reduction::min_f64);
+  template <class Value>
+  Value min(Value value) {
+    return reduce<Value>(value, core::reduction::min_u64, core::reduction::min_i64, core::reduction::min_f64);
   }
-  template <class T>
-  T max(T value) {
-    return reduce<T>(value, core::reduction::max_u64, core::reduction::max_i64, core::reduction::max_f64);
+  template <class Value>
+  Value max(Value value) {
+    return reduce<Value>(value, core::reduction::max_u64, core::reduction::max_i64, core::reduction::max_f64);
   }
 
   /// What this rank has sent and handled since the job began. With several threads: outside epochs.
@@ -250,15 +252,15 @@ class world : private immovable {
  private:
   world(std::unique_ptr<core::team> own, const settings& config);
 
-  template <class T>
-  T reduce(T value, core::reduction unsigned_form, core::reduction signed_form, core::reduction floating_form) {
-    static_assert(reducible<T>,
+  template <class Value>
+  Value reduce(Value value, core::reduction unsigned_form, core::reduction signed_form, core::reduction floating_form) {
+    static_assert(reducible<Value>,
                   "amity: reductions take std::uint64_t, std::int64_t or double: convert the value to one of them");
-    if constexpr (reducible<T>) {
-      const core::reduction form = std::same_as<T, double>          ? floating_form
-                                   : std::same_as<T, std::uint64_t> ? unsigned_form
-                                                                    : signed_form;
-      return std::bit_cast<T>(endpoint_.reduce(form, std::bit_cast<std::uint64_t>(value)));
+    if constexpr (reducible<Value>) {
+      const core::reduction form = std::same_as<Value, double>          ? floating_form
+                                   : std::same_as<Value, std::uint64_t> ? unsigned_form
+                                                                        : signed_form;
+      return std::bit_cast<Value>(endpoint_.reduce(form, std::bit_cast<std::uint64_t>(value)));
     } else {
       return value;
     }

@@ -18,6 +18,8 @@ BANNED = [
                 r"proxy\.golang\.|rubygems\.|conda\.anaconda\.|deb\.debian\.|archive\.ubuntu\.|snapshot\.debian\.)"
                 r"(org|io|com)\b"), "a host of a package registry; the machine's own sources decide"),
 ]
+# In pages, which no script fills in.
+PLACEHOLDER = (re.compile(r"@[A-Z][A-Z_]*@"), "a placeholder that nothing has replaced; write what belongs there")
 
 STRING = re.compile(r'R"\((?:[^)]|\)(?!"))*\)"|"(?:[^"\\]|\\.)*"')
 CODE_ENDINGS = (".hpp", ".h", ".cpp", ".c", ".hpp.in", ".h.in")
@@ -120,7 +122,7 @@ def lower(tree):
 def check(tree):
     for file in tree.files:
         for number, line in tree.lines(file):
-            for pattern, remedy in BANNED:
+            for pattern, remedy in BANNED + ([PLACEHOLDER] if file.endswith(".md") else []):
                 match = pattern.search(line)
                 if match:
                     yield f"{file}:{number}: has '{match.group(0)}': {remedy}"

@@ -481,6 +481,22 @@ TEST(graph_command, a_symmetric_matrix_has_its_diagonal_once_and_entries_any_sig
   EXPECT_PRED2(contains, graph({"sssp", file}).errors, "value -2 is negative");
 }
 
+TEST(graph_command, every_kernel_checks_the_third_column) {
+  scratch files;
+  const auto file = files.write("a.el", "YMR056C pp YOL081W\n").string();
+  for (const std::string kernel : {"bfs", "sssp", "components", "pagerank", "triangles", "spmv", "explore"})
+    expect_message(graph({kernel, file, "-n", "2"}), "amity: a.el:1: length 'YOL081W' is not a number; write 'source ");
+  expect_message(graph({"sssp", file, "--weights", "unit"}), "amity: a.el:1: length 'YOL081W' is not a number; ");
+}
+
+TEST(graph_command, pagerank_names_its_column) {
+  scratch files;
+  const auto file = files.write("a.el", "a b\nb a\n").string();
+  EXPECT_PRED2(contains, graph({"pagerank", file, "--no-progress"}).output,
+               "      PageRank  vertex\n           0.5  a\n");
+  EXPECT_EQ(result_of({"pagerank", file})["highest"][0], (nlohmann::json{{"label", "a"}, {"pagerank", 0.5}}));
+}
+
 TEST(graph_command, says_whether_pagerank_has_converged) {
   scratch files;
   std::string path;

@@ -37,7 +37,8 @@ INSTANTIATE_TEST_SUITE_P(
                       foreign_file{"a.tar", "1 2\n", "a tar archive"}, foreign_file{"a.Parquet", "1 2\n", "Parquet"},
                       foreign_file{"a.graphml", "1 2\n", "GraphML"}, foreign_file{"a.GML", "1 2\n", "GML"},
                       foreign_file{"a.dot", "1 2\n", "DOT"}, foreign_file{"a.gv", "1 2\n", "DOT"},
-                      foreign_file{"a.json", "1 2\n", "JSON"}, foreign_file{"a.h5", "1 2\n", "HDF5"}));
+                      foreign_file{"a.json", "1 2\n", "JSON"}, foreign_file{"a.h5", "1 2\n", "HDF5"},
+                      foreign_file{"a.sif", "a pp b c\n", "SIF"}, foreign_file{"a.paj", "1 2\n", "Pajek"}));
 
 std::string tar_archive() {
   std::string header(512, '\0');
@@ -67,7 +68,59 @@ INSTANTIATE_TEST_SUITE_P(
         foreign_file{"a", "digraph {\n1 -> 2\n}\n", "DOT"}, foreign_file{"a", "graph g{ a -- b }\n", "DOT"},
         foreign_file{"a", "// made by hand\n/* twice */ strict Graph \"a b\"\n{\n", "DOT"},
         foreign_file{"a", "graph [\n  node [\n    id 1\n  ]\n]\n", "GML"},
-        foreign_file{"a", "# a comment\nCreator \"by hand\"\nVersion 1\ngraph\n[\n  directed 1\n", "GML"}));
+        foreign_file{"a", "# a comment\nCreator \"by hand\"\nVersion 1\ngraph\n[\n  directed 1\n", "GML"},
+        foreign_file{"a", "[1,2]\n[2,3]\n", "JSON"}, foreign_file{"a", "[1, 2", "JSON"},
+        foreign_file{"a", "{\"a b\\\"\": [true, -1e3, {}], \"c\": null}", "JSON"},
+        foreign_file{"a", "[\"" + std::string(70'000, 'x') + "\"]", "JSON"},
+        foreign_file{"a", "*Vertices 2\n1 \"a\"\n2 \"b\"\n*Edges\n1 2\n", "Pajek"},
+        foreign_file{"a", "% by hand\r\n*vertices 2 1\r\n*arcs\r\n1 2 1\r\n", "Pajek"},
+        foreign_file{"a.net", "*Network of friends\n*Vertices 2\n1 a\n2 b\n", "Pajek"},
+        foreign_file{"a.adj", "AdjacencyGraph\n2\n1\n0\n1\n1\n", "an AdjacencyGraph or EdgeArray"},
+        foreign_file{"a", "WeightedAdjacencyGraph\n2\n1\n0\n1\n1\n7\n", "an AdjacencyGraph or EdgeArray"},
+        foreign_file{"a", "1 pp 2\n1\tpd\t3\n", "SIF"}, foreign_file{"a", "1 -> 2\n2 -> 3\n", "SIF"},
+        foreign_file{"a", "source,target\n1,2\n2,3\n", "a table with the names of its columns"},
+        foreign_file{"a", "\xef\xbb\xbf# by hand\nfrom\tto\n1\t2\n", "a table with the names of its columns"},
+        foreign_file{"a", "\xff\xfe\x31\0 \0\x32\0\n\0"s, "text in UTF-16"},
+        foreign_file{"a", "\xfe\xff\0\x31\0 \0\x32\0\n"s, "text in UTF-16"}));
+
+/// Printable words are no proof of a format: whatever the reader of edge lists accepts is an edge list.
+TEST(foreign_formats, vertices_may_have_names_like_signatures) {
+  scratch files;
+  std::string tar;
+  while (tar.size() < 257) tar += "vertices v\n";
+  tar.replace(254, tar.size() - 254, "\nx ustar00\n");
+  EXPECT_EQ(tar.substr(257, 5), "ustar");
+  for (const std::string& content : {"PAR1 PAR1x\n"s,
+                                     "BZh91AY&SY b\n"s,
+                                     "BZh91AY&SY 1\nc 2\n"s,
+                                     "7zXZ 1\n"s,
+                                     "[0] [1]\n"s,
+                                     "[0],[1]\n[1],[2]\n"s,
+                                     "{\"a\"} {\"b\"}\n"s,
+                                     "[0 [1\n[1 [2\n"s,
+                                     "{} {}\n"s,
+                                     "[] 1\n"s,
+                                     "p sp 3\n"s,
+                                     "p edge\n"s,
+                                     "p sp 3\np sp 4\n"s,
+                                     "graph {\n{ node\nnode }\n"s,
+                                     "strict graph\ngraph {\n"s,
+                                     "graph [\n[ node\n"s,
+                                     "<?xml 5\nx 7\n"s,
+                                     "*Vertices a\n"s,
+                                     "AdjacencyGraph 3\n"s,
+                                     "a pp 2\npp b 3\n"s,
+                                     "pp pd\n1 2\n3 a\n"s,
+                                     "libc6 7\n007 000\n"s}) {
+    const auto file = files.write("a", content);
+    EXPECT_EQ(error_of([&] { EXPECT_FALSE(edges_text(read_quietly(file)).empty()); }), "no error") << content;
+    EXPECT_EQ(edges_text(read_quietly(file)), edges_text(read_quietly(file, "edges"))) << content;
+  }
+  EXPECT_EQ(edges_text(read_quietly(files.write("a", "source,target\n1,2\n"), "edges")), "source>target:1 1>2:1");
+  EXPECT_FALSE(find_foreign_format("a", tar));
+  for (const std::int64_t number : {0x227b, 0x7d7b, 0x315b, 0x5d5b})  // of a Graph500 edge list: {" {} [1 []
+    EXPECT_FALSE(find_foreign_format("a", bytes_of(number) + bytes_of(number))) << number;
+}
 
 TEST(foreign_formats, supported_files_are_not_foreign) {
   for (const std::string content :

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -121,6 +122,11 @@ INSTANTIATE_TEST_SUITE_P(dimacs, malformed_file,
                          ::testing::ValuesIn(std::vector<malformed>{
                              {"a.gr", "c only\n", ":1: the file ends before the line 'p sp'"},
                              {"a.gr", "a 1 2 3\n", ":1: the first line is not 'p sp'"},
+                             {"a.gr", "p\n", ":1: the first line is not 'p sp'"},
+                             {"a", "P SP 2 1\na 1 2 3\n", ":1: the first line is not 'p sp'"},
+                             {"a", "c\np edge 2 1\ne 1 2\n", ":2: the DIMACS problem 'edge' is not read"},
+                             {"a.gr", "p col 2 1\ne 1 2\n", ":1: the DIMACS problem 'col' is not read"},
+                             {"a", "p\tmax 2 1\nn 1 s\n", ":1: the DIMACS problem 'max' is not read"},
                              {"a.gr", "p sp 2 1 3\na 1 2 3\n", ":1: there is more on the line than the two sizes"},
                              {"a.gr", "p sp 2 1\nb 1 2 3\n", ":2: 'b' begins neither an arc nor a comment"},
                              {"a.gr", "p sp 2 1\na 1 3 3\n", ":2: vertex 3 is greater than the number of vertices, 2"},
@@ -173,6 +179,27 @@ TEST(malformed_input, gigabyte_of_zeros_fails_soon) {
   input from(file, quiet);
   EXPECT_NE(error_of([&] { read_graph500_int64(from, {}, graph); }), "no error");
   EXPECT_LT(from.bytes_returned(), std::size_t{1} << 20);
+}
+
+TEST(malformed_input, third_column_is_a_number_even_if_lengths_are_not_used) {
+  scratch files;
+  for (const auto& [content, why] : std::vector<std::array<std::string, 2>>{
+           {"YMR056C pp YOL081W\n",
+            ":1: length 'YOL081W' is not a number; write 'source target' or 'source target "
+            "length' on each line; in a CSV file, remove the line with names of columns, and in "
+            "a SIF file the column of interactions"},
+           {"source,target,weight\n1,2,5\n", ":1: length 'weight' is not a number; "},
+           {"# \n1 2 5\n2 3 x\n", ":3: length 'x' is not a number; "},
+           {"a;b;1.5.2\n", ":1: length '1.5.2' is not a number; "},
+           {"a b 0x10\n", ":1: length '0x10' is not a number; "},
+           {"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 x\n", ":3: value 'x' is not a number; "},
+           {"p sp 2 1\na 1 2 x\n", ":2: length 'x' is not a number; "}}) {
+    const auto file = files.write("a", content);
+    for (const bool with_lengths : {false, true}) {
+      const std::string message = error_of([&] { read_quietly(file, {}, with_lengths); });
+      EXPECT_TRUE(message.starts_with("amity: a" + why)) << message;
+    }
+  }
 }
 
 TEST(malformed_input, text_with_a_nul_byte) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
+
 #include "amity/base/random.hpp"
 #include "scratch.hpp"
 
@@ -89,13 +91,89 @@ TEST(read_bytes, memory_reads_like_file) {
   EXPECT_EQ(error_of([&] { read("2 2\n2\n1\n", "metis"); }).substr(0, 40), "amity: buffer:1: the file has 1 edges, w");
 }
 
-TEST(read_turns, takes_a_pipe) {
+/// The edges that a pipe with this content gives, or the error.
+std::string piped(const std::string& content) {
   int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  ASSERT_EQ(::write(ends[1], "1 2\n2 3\n", 8), 8);
+  EXPECT_EQ(::pipe(ends), 0);
+  EXPECT_EQ(::write(ends[1], content.data(), content.size()), static_cast<ssize_t>(content.size()));
   ::close(ends[1]);
-  EXPECT_EQ(edges_text(read_quietly("/dev/fd/" + std::to_string(ends[0]))), "1>2:1 2>3:1");
+  std::string edges;
+  const std::string failed = error_of([&] { edges = edges_text(read_quietly("/dev/fd/" + std::to_string(ends[0]))); });
   ::close(ends[0]);
+  return failed == "no error" ? edges : failed;
+}
+
+TEST(read_turns, takes_a_pipe) { EXPECT_EQ(piped("1 2\n2 3\n"), "1>2:1 2>3:1"); }
+
+const std::string byte_order_mark = "\xef\xbb\xbf";
+
+/// The edges of a file in each text format, in every form that its reader accepts.
+TEST(text_formats, name_pipe_and_byte_order_mark_change_nothing) {
+  const std::string real = " matrix coordinate real general\n% by hand\n3 3 1\n1 3 5\n";
+  const std::string synset = "00001740 03 n 01 entity 0 001 ~ 00001930 n 0000 | that which is\n";
+  for (const auto& [name, content, edges] : std::vector<std::array<std::string, 3>>{
+           {"a.mtx", "%%MatrixMarket" + real, "1>3:5"},
+           {"a.MTX", "%%matrixmarket" + real, "1>3:5"},
+           {"a.mtx", " \t%%MATRIXMARKET\tMatrix\tCoordinate Integer GENERAL \r\n3 3 1\r\n1 3 5\r\n", "1>3:5"},
+           {"a.gr", "p sp 2 1\na 1 2 3\n", "1>2:3"},
+           {"a.GR", "c\n\nc roads\n\tp\tsp\t2\t1\r\na\t1\t2\t3\r\n", "1>2:3"},
+           {"a.gr", "cities\n  p  sp 2 1 \na 1 2 3\n", "1>2:3"},
+           {"a.graph", "3 2\n2\n1 3\n2\n", "1>2:1 2>3:1"},
+           {"a.GRAPH", "% a ring, whose lines have two columns\n4 4\n2 4\n1 3\n2 4\n1 3\n", "1>2:1 1>4:1 2>3:1 3>4:1"},
+           {"a.metis", "4 2 011\n9 2 0.5\n9 1 0.5\n9 4 7\n9 3 7\n", "1>2:0.5 3>4:7"},
+           {"data.noun", "  1 A license  \n" + synset, "n00001740>n00001930:1"},
+           {"data.noun", synset, "n00001740>n00001930:1"},
+           {"a.csv", "a,b,0.5\n", "a>b:0.5"}}) {
+    for (const std::string& mark : {std::string(), byte_order_mark}) {
+      EXPECT_EQ(edges_text(graph_in(name, mark + content)), edges) << name << ": " << content;
+      EXPECT_EQ(edges_text(graph_in("A.GZ", gzip(mark + content))), edges) << content;
+      EXPECT_EQ(piped(mark + content), edges) << content;
+    }
+  }
+}
+
+TEST(text_formats, nothing_but_a_byte_order_mark_is_no_graph) {
+  EXPECT_NE(piped(byte_order_mark).find("there are no edges in it"), std::string::npos);
+  std::string records;
+  for (int i = 0; i < 50'000; ++i) records += bytes_of(std::int64_t{0xbfbbef}) + bytes_of(std::int64_t{1});
+  EXPECT_EQ(records.substr(0, 3), byte_order_mark);
+  EXPECT_EQ(graph_in("a", records).vertices(), 0xbfbbf0u) << "a number may begin like it";
+}
+
+TEST(read_matrix_market, damaged_banner_is_refused) {
+  const std::string rest = " matrix coordinate real general\n9 9 2\n1 2 5\n2 3 7\n";
+  for (const std::string begin :
+       {"%MatrixMarket", "%matrixmarket", "%% MatrixMarket", "%%MatrixMarkt", "%%MatrixMarket:", "%%Matrix Market",
+        "%%Matrix_Market", "#MatrixMarket", "%%%MatrixMarket", "%%", "%%MM", "\n%%MatrixMarket", "%\n%%MatrixMarket"}) {
+    for (const std::string& mark : {std::string(), byte_order_mark}) {
+      const std::string why = ":1: the file does not begin with %%MatrixMarket; write that in place of '";
+      EXPECT_NE(piped(mark + begin + rest).find(why), std::string::npos) << begin << ": " << piped(mark + begin + rest);
+      EXPECT_NE(error_of([&] { graph_in("a", mark + begin + rest); }).find(why), std::string::npos) << begin;
+    }
+  }
+  for (const std::string comment : {"% made of a Matrix Market file", "# a sparse matrix in coordinate form", "%matrix",
+                                    "# market", "% sym unweighted", "%%", "# matrix array"})
+    EXPECT_EQ(piped(comment + "\n9 9 2\n"), "9>9:2") << comment;
+}
+
+TEST(read_metis, edge_lists_are_not_taken_for_it) {
+  EXPECT_EQ(piped("4 4\n2 4\n1 3\n2 4\n1 2\n"), "4>4:1 2>4:1 1>3:1 2>4:1 1>2:1") << "3 does not list 2";
+  EXPECT_EQ(piped("3 3\n2 3\n1 3\n"), "3>3:1 2>3:1 1>3:1") << "a line is missing";
+  EXPECT_EQ(piped("2 2\n2 2\n1 1\n"), "2>2:1 2>2:1 1>1:1") << "neighbors differ";
+  EXPECT_EQ(piped("1 2\n2 1\n"), "1>2:1 2>1:1");
+  EXPECT_EQ(piped("3 0\n"), "3>0:1");
+}
+
+TEST(read_metis, long_ring_is_recognized) {
+  constexpr int vertices = 100'000;  // more text than one buffer
+  const auto ring = [&](int last) {
+    std::string text = fmt::format("{0} {0}\n", vertices);
+    for (int v = 0; v < vertices; ++v)
+      text += fmt::format("{} {}\n", (v + vertices - 1) % vertices + 1, v + 1 == last ? 1 : (v + 1) % vertices + 1);
+    return graph_in("a", text);
+  };
+  EXPECT_TRUE(ring(0).undirected);
+  EXPECT_FALSE(ring(50).undirected) << "50 does not list 51";
 }
 
 TEST(read_matrix_market, pattern_general) {
@@ -225,14 +303,6 @@ TEST(read_metis, a_vertex_may_have_very_many_neighbours) {
   for (int i = 2; i <= leaves + 1; ++i) content += fmt::format("{} ", i);
   for (int i = 0; i < leaves; ++i) content += "\n1";
   EXPECT_EQ(graph_in("star.graph", content).edges.size(), std::size_t{leaves});
-}
-
-TEST(read_text_edges, passes_by_a_byte_order_mark) {
-  scratch files;
-  EXPECT_EQ(edges_text(read_quietly(files.write("a",
-                                                "\xef\xbb\xbf"
-                                                "1 2\n2 1\n"))),
-            "1>2:1 2>1:1");
 }
 
 TEST(read_text_edges, refuses_empty_columns_and_ends_of_lines_of_old) {

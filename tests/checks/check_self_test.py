@@ -157,6 +157,17 @@ class Headers(CheckTest):
             (needs_another, ("tests/b_test.cpp", '#include "amity/base/b.hpp"\n'), problem),
         ])
 
+    def test_public_header_after_macros(self):
+        box = "template <int I>\nclass box {};\n"
+        self.write("amity/base/b.hpp", "#pragma once\n" + box)
+        self.expect_ok("headers")  # it is not public
+        self.expect_each("headers", [
+            (("amity/base/a.hpp", box), "amity/base/a.hpp:3: does not compile after macros of other headers"),
+            (("amity/base/a.hpp", "enum class filter { None };\n"), "rename `None`"),
+            (("amity/base/a.hpp", "int count_of(int);\n"), "rename `count_of`"),
+            (("amity/base/a.hpp", "inline int b(unsigned c) { return c; }\n"), "sign-conversion]"),
+        ])
+
     def test_header_that_the_build_compiles_alone(self):
         self.write("amity/base/b.hpp", "#pragma once\ninline int b(int unused) { return 0; }\n")
         self.write("amity/base/b.cpp", '#include "amity/base/b.hpp"\n')
@@ -281,6 +292,12 @@ class Words(CheckTest):
     def test_path_of_one_machine(self):
         self.write("scripts/tool", "cd /" "work/main\n")
         self.expect("words", "scripts/tool:1: has '/" "work/m'")
+
+    def test_placeholder_in_page(self):
+        self.write("cmake/page.md.in", "version @VERSION@\n")
+        self.expect_ok("words")
+        self.append("docs/page.md", "version @VERSION@\n")
+        self.expect("words", "docs/page.md:")
 
     def test_wording_below_and_above_ceiling(self):
         line = "It does not fail any" " more.\n"

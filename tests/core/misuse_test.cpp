@@ -56,6 +56,16 @@ TEST(misuse, too_many_arguments) {
   });
 }
 
+TEST(misuse, reduction_that_does_not_exist) {
+  simulate(2, {}, [](endpoint& own) {
+    for (const reduction wrong : {static_cast<reduction>(99), reduction::scatter_sum_u64}) {
+      const std::string value = std::to_string(static_cast<unsigned>(wrong)) + " is not a reduction of one word";
+      expect_error([&] { own.reduce(wrong, 1); }, {"collective (rank ", value, "none to max_f64"});
+    }
+    EXPECT_EQ(own.reduce(reduction::sum_u64, 1), 2u);
+  });
+}
+
 // A reply that failed can be repeated.
 TEST(misuse, a_second_reply) {
   simulate(2, {}, [](endpoint& own) {

@@ -128,6 +128,11 @@ TEST_P(peer_segments, are_of_no_use_once_they_are_closed) {
     own.barrier();
     std::array<std::byte, 8> word{};
     for (remote_segment& each : all) {
+      expect_error(
+          [&] {
+            memory.atomic({each, 0}, {.op = static_cast<fabric::atomic_op>(99)});
+          },
+          {"memory::atomic", "99 is not an atomic_op", "fetch to bit_xor"});
       memory.close(each);
       const std::string_view problem = "the segment is not open", remedy = "what exchange returned";
       expect_error([&] { memory.close(each); }, {"memory::close", problem, remedy});

@@ -73,6 +73,30 @@ TEST_P(try_end, has_a_form_without_a_value) {
   });
 }
 
+// A packet of the collective arrives in each call of the rank that is late.
+TEST(try_end_steps, take_part_beside_collectives) {
+  for (const char* const detector : {"colored", "four_counter"}) {
+    for (const rank_t late : {0, 1, 2}) {
+      testing::run_worlds(
+          testing::simulated("sim", {}), 3,
+          [late](world& w) {
+            auto message = w.message<int>([](int) {});
+            auto period = w.begin_epoch();
+            message.send((w.rank() + 1) % w.size(), 1);
+            bool ended = false;
+            for (int round = 0; round < 100; ++round) {
+              if (w.rank() == late) testing::idle_until(w.endpoint().transport(), w.now_ns() + 20'000);
+              if (!ended) ended = period.try_end();
+              if (w.min(std::uint64_t{ended}) != 0) break;
+            }
+            EXPECT_TRUE(ended) << "rank " << w.rank();
+            if (!ended) period.end();
+          },
+          testing::configured({{"AMITY_EPOCH_DETECTOR", detector}}));
+    }
+  }
+}
+
 // Rank 1 is busy elsewhere for a millisecond of virtual time; no call of rank 0 waits for it.
 TEST(try_end_steps, never_wait) {
   testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {

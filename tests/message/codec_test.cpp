@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -38,6 +39,19 @@ struct unit {
   bool operator==(const unit&) const { return true; }
 };
 
+/// Trivially copyable, with a codec: one byte.
+struct small {
+  int value;
+  bool operator==(const small&) const = default;
+};
+struct holder {
+  point at;
+  small held;
+};
+struct nested_holder {
+  std::array<holder, 2> held;
+};
+
 /// Trivially copyable, without a default constructor.
 struct dated {
   explicit dated(int d) : day(d) {}
@@ -60,6 +74,13 @@ struct codec<article> {
   static article read(byte_reader& from) {
     return {decode<std::string>(from), decode<std::vector<int>>(from), decode<std::optional<std::string>>(from)};
   }
+};
+
+template <>
+struct codec<small> {
+  static std::size_t bytes(const small&) { return 1; }
+  static void write(byte_writer& to, const small& value) { to.write_object(static_cast<std::uint8_t>(value.value)); }
+  static small read(byte_reader& from) { return {from.read_object<std::uint8_t>()}; }
 };
 
 template <>
@@ -145,6 +166,26 @@ TEST(codec, types_of_the_user) {
   check(article{});
   check(std::vector<article>{{"a", {1}, std::nullopt}, {"b", {}, ""}});
   check(std::pair<article, point>({"a", {}, {}}, {1, 2}));
+}
+
+TEST(codec, trivially_copyable_type_uses_its_codec) {
+  const auto check_bytes = [](const auto& value, std::size_t bytes) {
+    check(value);
+    EXPECT_EQ(encoded(value).size(), bytes);
+  };
+  check_bytes(small{5}, 1);
+  check_bytes(std::vector<small>{{1}, {2}, {3}}, sizeof(std::uint64_t) + 3);
+  check_bytes(std::array<small, 2>{{{1}, {2}}}, 2);
+  check_bytes(std::array<std::array<small, 2>, 2>{}, 4);
+  check_bytes(std::optional<small>(small{1}), 2);
+  check_bytes(std::pair<small, int>({1}, 2), 1 + sizeof(int));
+  check_bytes(std::tuple<small, small, char>({1}, {2}, 'x'), 3);
+  static_assert(detail::plain<point> && detail::plain<std::array<point, 2>> && detail::plain<std::optional<int>>);
+  static_assert(!detail::plain<small> && !detail::plain<std::array<small, 2>> && !detail::plain<std::optional<small>>);
+  // A copy of these would not use the codec.
+  static_assert(!encodable<holder> && !encodable<nested_holder> && !encodable<std::optional<holder>>);
+  static_assert(!encodable<std::vector<holder>> && !encodable<std::variant<int, small>>);
+  static_assert(!encodable<std::variant<int, holder>> && encodable<std::variant<int, point>>);
 }
 
 TEST(codec, empty_encodings) {

@@ -13,10 +13,16 @@ namespace amity {
 namespace {
 
 using testing::failure_in_worlds;
+using testing::next_of;
 
 /// Its encoding is empty.
 struct signal_only {
   std::vector<int> ignored;
+};
+
+/// Trivially copyable. Its sender sends twice the number.
+struct doubled {
+  int number;
 };
 
 /// What its codec's functions say about one another.
@@ -34,6 +40,13 @@ struct codec<signal_only> {
   static std::size_t bytes(const signal_only&) { return 0; }
   static void write(byte_writer&, const signal_only&) {}
   static signal_only read(byte_reader&) { return {}; }
+};
+
+template <>
+struct codec<doubled> {
+  static std::size_t bytes(const doubled&) { return sizeof(int); }
+  static void write(byte_writer& to, const doubled& value) { to.write_object(2 * value.number); }
+  static doubled read(byte_reader& from) { return {from.read_object<int>()}; }
 };
 
 template <>
@@ -112,6 +125,33 @@ TEST_P(some_encoded_messages, may_be_empty) {
     with();
     with(coalesce{});
     with(coalesce{.bytes = 1});
+  });
+}
+
+TEST_P(some_encoded_messages, of_trivially_copyable_types_use_their_codec) {
+  run([](world& w) {
+    const auto with = [&](auto... policies) {
+      int sum = 0;
+      auto message = w.message<doubled>([&](const doubled& each) { sum += each.number; }, policies...);
+      auto vectors = w.message<std::vector<doubled>>(
+          [&](const std::vector<doubled>& all) {
+            for (const doubled each : all) sum += each.number;
+          },
+          policies...);
+      const auto own = w.share(sum);
+      w.epoch([&] {
+        const doubled value{3};
+        message.send(next_of(w), value);
+        message.send(next_of(w), {5});
+        vectors.send(next_of(w), {{7}, {9}});
+        w.async(
+            next_of(w), [](int& to, const doubled& each) { to += each.number; }, own, doubled{11});
+      });
+      EXPECT_EQ(sum, 2 * (3 + 5 + 7 + 9 + 11));
+    };
+    with();
+    with(coalesce{});
+    with(route{grid{w.size()}}, coalesce{});
   });
 }
 

@@ -260,13 +260,13 @@ void expect_partition(std::uint64_t count, rank_t ranks) {
     const rank_t owner = map.owner(item);
     ASSERT_GE(owner, 0);
     ASSERT_LT(owner, ranks);
-    ASSERT_LT(map.local(item), map.count_of(owner));
+    ASSERT_LT(map.local(item), map.items_of(owner));
     ASSERT_EQ(map.global(owner, map.local(item)), item);
     ++owned[static_cast<std::size_t>(owner)];
   }
   const auto [least, most] = std::ranges::minmax(owned);
   EXPECT_LE(most - least, 1u);
-  for (rank_t rank = 0; rank < ranks; ++rank) EXPECT_EQ(map.count_of(rank), owned[static_cast<std::size_t>(rank)]);
+  for (rank_t rank = 0; rank < ranks; ++rank) EXPECT_EQ(map.items_of(rank), owned[static_cast<std::size_t>(rank)]);
 }
 
 TEST(owner_maps, deal_each_item_to_one_rank_evenly) {

@@ -156,7 +156,7 @@ TEST(buffers_that_wait, are_references) {
   });
 }
 
-TEST(buffers_misuse, wrong_rank_and_outside_an_epoch) {
+TEST(buffers_misuse, wrong_rank_null_pointer_and_outside_an_epoch) {
   testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
     const std::string begin = "amity: message::send_buffer (rank " + std::to_string(w.rank()) + "): ";
     auto message = w.message<int>([](int) {});
@@ -168,8 +168,10 @@ TEST(buffers_misuse, wrong_rank_and_outside_an_epoch) {
     w.epoch([&] {
       EXPECT_EQ(failure_of([&] { message.send_buffer(2, memory, token); }),
                 begin + "destination 2 is not a rank of this job; use 0 to 1");
+      EXPECT_EQ(failure_of([&] { message.send_buffer(0, std::span(static_cast<const int*>(nullptr), 3), token); }),
+                begin + "12 bytes at a null pointer; pass a span of values");
     });
-    EXPECT_EQ(released, 2) << "nothing refers to the memory";
+    EXPECT_EQ(released, 3) << "nothing refers to the memory";
   });
 }
 

@@ -49,6 +49,21 @@ TEST(info, lists_the_fabrics) {
   EXPECT_PRED2(contains, row(amity_with({"info"}, {"AMITY_OFI_SEALED=0"}).output, "ofi"), ", not sealed");
 }
 
+TEST(info, fabric_that_is_not_available_has_no_sizes) {
+  const std::vector<std::string> none{"AMITY_OFI_PROVIDER=missing"};
+  const auto page = amity_with({"info"}, none).output;
+  const auto begin = page.find("\n  ofi "), end = page.find("\nFabric of a program");
+  ASSERT_NE(begin, std::string::npos);
+  EXPECT_PRED2(contains, row(page, "ofi"), "ofi not available: ");
+  const std::string lines = page.substr(begin + 1, page.find("\n  mpi ", begin) - begin - 1);
+  EXPECT_FALSE(contains(lines.substr(0, std::min(lines.size(), end - begin)), "packets up to")) << lines;
+  for (const auto& fabric : nlohmann::json::parse(amity_with({"info", "--json"}, none).output).at("fabrics")) {
+    const bool is_ofi = fabric.at("name") == "ofi";
+    EXPECT_EQ(fabric.at("available"), !is_ofi) << fabric;
+    EXPECT_EQ(fabric.contains("packet_bytes_max"), !is_ofi) << fabric;
+  }
+}
+
 /// With single spaces, and no ends of lines.
 std::string in_one_line(const std::string& page) {
   std::string result;

@@ -133,6 +133,12 @@ TEST(run_end, a_rank_must_not_vanish_inside_amity_run) {
                ") exited with status 0 inside amity::run, without leaving it; ending the other ranks\n");
 }
 
+TEST(run_end, rank_ends_job_with_success) {
+  const auto ended = child(run_ranks(3, {"join", "join", "succeed"})).finish();
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.errors, "");
+}
+
 TEST(run_end, a_rank_that_left_is_no_loss) {
   child job(run_ranks(2, {"leave-and-stay", "leave"}));
   const auto processes = processes_in(job.wait_for_lines(2));

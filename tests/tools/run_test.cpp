@@ -146,9 +146,26 @@ TEST(run, refuses_a_wrong_command_line) {
 }
 
 TEST(run, refuses_settings_that_do_not_fit) {
-  EXPECT_PRED2(contains, run({"-n", "2", "true"}, {.environment = {"AMITY_FABRIC=sim"}}).errors,
-               "AMITY_FABRIC=sim keeps all ranks in one process; start the program itself");
+  for (const std::string option : {"--prefix", "--pin"}) {
+    EXPECT_PRED2(contains, run({"-n", "2", option, "true"}, {.environment = {"AMITY_FABRIC=threads"}}).errors,
+                 "--prefix and --pin are not available with the fabric threads");
+  }
   EXPECT_PRED2(contains, run({"true"}, {.environment = {"AMITY_RANKS=many"}}).errors, "AMITY_RANKS=many");
+}
+
+TEST(run, starts_programs_whose_ranks_share_a_process) {
+  for (const std::string fabric : {"threads", "sim"}) {
+    for (const bool by_option : {true, false}) {
+      std::vector<std::string> words{"-n", "3", WORLD_PROGRAM, "sum"};
+      if (by_option) words.insert(words.begin(), {"--fabric", fabric});
+      const auto ended = run(words, {.environment = {"AMITY_FABRIC=" + (by_option ? "shm" : fabric)}});
+      EXPECT_EQ(ended.status, 0) << ended.errors;
+      EXPECT_PRED2(contains, ended.output, "rank 2 of 3: sum 3\n");
+    }
+    expect_failure(run({"--fabric", fabric, "-n", "3", WORLD_PROGRAM, "status"}), "", 9);
+    expect_failure(run({"--fabric", fabric, "./there/is/none"}), "amity: run: cannot start './there/is/none': No such",
+                   127);
+  }
 }
 
 TEST(run, works_without_standard_descriptors) {

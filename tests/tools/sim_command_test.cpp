@@ -238,6 +238,24 @@ TEST(sim_explore, takes_no_run_for_a_success_that_has_simulated_nothing_to_its_e
   }
 }
 
+TEST(sim_explore, runs_no_seed_of_a_program_that_cannot_be_started) {
+  const auto ended = sim({"-n", "2", "--explore", "5", "./there/is/none"});
+  EXPECT_EQ(ended.status, 127);
+  EXPECT_PRED2(contains, ended.errors, "amity: sim: cannot start ./there/is/none: No such file or directory");
+  EXPECT_EQ(ended.output.find("seed"), std::string::npos) << ended.output;
+  EXPECT_EQ(sim({"-n", "2", "--explore", "5", "/"}).status, 126);
+}
+
+// The flag overtakes the put only with the protocol `rma`.
+TEST(sim_explore, varies_the_protocol_of_windows) {
+  const std::vector<std::string> words{"-n",        "2",  "--fault",     "put-delay=20us",
+                                       "--explore", "40", WORLD_PROGRAM, "flag"};
+  const auto found = sim(words);
+  EXPECT_EQ(found.status, 1) << found.output;
+  EXPECT_PRED2(contains, found.output, "replay: AMITY_WINDOW_PROTOCOL=rma amity sim -n 2 --seed ");
+  EXPECT_EQ(sim(words, {"AMITY_WINDOW_PROTOCOL=buffered"}).status, 0);
+}
+
 TEST(sim_explore, takes_a_deadlock_for_a_failure) {
   const auto ended = sim({"-n", "3", "--explore", "2", WORLD_PROGRAM, "deadlock"});
   EXPECT_EQ(ended.status, 1);

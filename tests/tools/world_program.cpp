@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -27,8 +28,33 @@ int wait_for_ever(amity::world& w, bool elsewhere) {
   return 0;
 }
 
+/// Rank 0 announces a put by a flag, without a flush in between: the flag may arrive first. Status 1: it has.
+int announce_too_early(amity::world& w) {
+  auto words = w.allocate_window<std::uint64_t>(2);
+  const std::uint64_t value = 5;
+  bool arrived = true;
+  words.lock_all();
+  w.barrier();
+  if (w.rank() == 0) {
+    words.put(1, 0, value);
+    words.accumulate(amity::accumulate_op::sum, 1, 1, 1);
+  } else if (w.rank() == 1) {
+    std::uint64_t flag = 0, seen = 0;
+    while (flag == 0) {
+      words.fetch_and_op(amity::accumulate_op::no_op, 1, 1, 0, flag);
+      words.flush(1);
+    }
+    words.get(1, 0, seen);
+    words.flush(1);
+    arrived = seen == value;
+  }
+  words.unlock_all();
+  return arrived ? 0 : 1;
+}
+
 int act(amity::world& w, const std::string& what, int argc, char** argv) {
   const bool last = w.rank() == w.size() - 1;
+  if (what == "flag") return announce_too_early(w);
   if (what == "wait") return wait_for_ever(w, true);
   if (what == "wait inside") return wait_for_ever(w, false);
   if (what == "sum") {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,6 +20,7 @@
 #include "tests/core/poorer.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
+#include "tests/window/message_handlers.hpp"
 #include "tests/window/paths.hpp"
 
 namespace amity {
@@ -274,6 +276,45 @@ TEST(window_reports, killed_holder_of_lock_is_named_with_window) {
     if (!has_memory) continue;
     testing::expect_parts(
         printed, {"rank 0: window::lock of window 'grid': the job has failed while rank 1 held the lock of rank 0"});
+  }
+}
+
+/// Operations of rank 0 that take many packets, each way once.
+using long_operation = std::function<void(window<std::uint64_t>&, std::vector<std::uint64_t>&)>;
+
+// Each round trip takes 0.2 s of virtual time, and each operation more than 2 s: the other rank sends credits, and
+// nothing else.
+TEST(window_reports, bytes_that_move_are_progress) {
+  constexpr std::size_t words = 8192;
+  testing::message_handlers handlers;
+  const std::vector<std::pair<std::string, long_operation>> operations{
+      {"put", [](auto& on, auto& data) { on.put(1, 0, std::span(data)); }},
+      {"get", [](auto& on, auto& data) { on.get(1, 0, std::span(data)); }},
+      {"accumulate", [](auto& on, auto& data) { on.accumulate(sum, 1, 0, std::span(data)); }},
+      {"message", [&](auto& on, auto& data) {
+         on.am(handlers.count, 1, 0, 1, 1, std::span<const std::uint64_t>(data), std::span<std::uint64_t>());
+       }}};
+  for (const std::string protocol : {"automatic", "buffered", "send_recv"}) {
+    for (const auto& [name, begin] : operations) {
+      SCOPED_TRACE(protocol + " " + name);
+      ::testing::internal::CaptureStderr();
+      fabric::sim::run(2, {.latency_ns = 100'000'000, .credits = 4, .packet_bytes = 1024}, [&](fabric::fabric& whole) {
+        fabric::testing::poorer own(whole, false);
+        world w(own, testing::configured({{"AMITY_WINDOW_PROTOCOL", protocol}, {"AMITY_CORE_STALL_SECONDS", "2"}}));
+        auto shared = w.allocate_window<std::uint64_t>(words, handlers.options());
+        std::vector<std::byte> buffer(2 * words * sizeof(std::uint64_t));
+        shared.attach_buffer(buffer);
+        w.barrier();
+        std::vector<std::uint64_t> data(words, 3);
+        shared.lock_all();
+        if (w.rank() == 0) begin(shared, data);
+        shared.unlock_all();
+        w.barrier();
+        shared.detach_buffer(buffer.data());
+        return 0;
+      });
+      EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+    }
   }
 }
 

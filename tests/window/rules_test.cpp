@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -302,8 +304,9 @@ TEST_P(ruled_windows, errors_name_the_mistake_and_change_nothing) {
             {"lock_all", [&] { shared.lock_all(); }, holds, "unlock each rank before it"},
             {"unlock_all", [&] { shared.unlock_all(); }, holds, "call lock_all before it"},
             {"put", [&] { shared.put(none, 0, 1); }, "is not a member", "name one of 0 to"},
-            {"put", [&] { shared.put(next, 4, 1); }, "4 bytes at offset 16 are out of range", memory},
-            {"get", [&] { shared.get(next, 3, std::span(two)); }, "8 bytes at offset 12 are out of range", memory},
+            {"put", [&] { shared.put(next, 4, 1); }, "4 bytes at offset 16, element 4, are out of range", memory},
+            {"get", [&] { shared.get(next, 3, std::span(two)); }, "8 bytes at offset 12, element 3, are out of range",
+             memory},
             {"accumulate", [&] { shared.accumulate(sum, next, 4, 1); }, out_of_range, memory},
             {"fetch_and_op", [&] { shared.fetch_and_op(sum, next, 4, 1, before); }, out_of_range, memory},
             {"compare_and_swap", [&] { shared.compare_and_swap(next, 4, 0, 1, before); }, out_of_range, memory},
@@ -328,6 +331,7 @@ TEST_P(ruled_windows, errors_name_the_mistake_and_change_nothing) {
 
 TEST(window_errors, name_wrong_arguments) {
   testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
+    const rank_t other = next_of(w);  // operations there are records
     auto on = w.allocate_window<int>(4, {.name = "grid"});
     std::vector<int> two(2), three(3), four(4);
     const std::shared_ptr<const layout> null;
@@ -339,14 +343,47 @@ TEST(window_errors, name_wrong_arguments) {
     const layout_span<const int> two_apart(four.data(), layout_of(layout::strided(2, 4, 8))),
         three_halves(four.data(), layout_of(layout::strided(3, 2, 4)));
     constexpr std::string_view is_null = "the layout is a null pointer", no_elements = "not whole elements of";
-    expect_mistakes(w, {{"post", [&] { on.post(std::vector<rank_t>{1, 1}); }, "rank 1 is named twice"}});
+    const auto two_ints = layout_of(layout::contiguous(8));
+    auto bytes = on.as<short>();
+    const std::span<int> null_span(static_cast<int*>(nullptr), 2);
+    constexpr auto wrong_op = static_cast<accumulate_op>(99);
+    constexpr auto wrong_kind = static_cast<lock_kind>(77);
+    constexpr auto unknown = static_cast<window_assert>(64) | window_assert::no_check;
+    constexpr std::string_view no_promises = "0x50 is not a set of promises", null_ranks = "2 ranks at a null pointer";
+    const std::span<const rank_t> no_ranks(static_cast<const rank_t*>(nullptr), 2);
+    expect_mistakes(w, {{"post",
+                         [&] {
+                           on.post(std::vector<rank_t>{1, 1});
+                         },
+                         "rank 1 is named twice"},
+                        {"post", [&] { on.post(no_ranks); }, null_ranks, "pass a span of ranks"},
+                        {"start", [&] { on.start(no_ranks); }, null_ranks},
+                        {"start", [&] { on.start({}, unknown); }, no_promises, "enumerators of window_assert"},
+                        {"post", [&] { on.post({}, unknown); }, no_promises},
+                        {"fence", [&] { on.fence(unknown); }, no_promises},
+                        {"lock", [&] { on.lock(lock_kind::shared, 1, unknown); }, no_promises},
+                        {"lock_all", [&] { on.lock_all(unknown); }, no_promises},
+                        {"lock", [&] { on.lock(wrong_kind, 1); }, "a lock of kind 77", "choose shared or exclusive"},
+                        {"lock", [&] { on.lock(lock_kind::all, 1); }, "a lock of kind all"},
+                        {"mapped", [&] { on.mapped(-1); }, "rank -1 is not a member", "name one of 0 to 1"},
+                        {"mapped", [&] { on.mapped(2); }, "rank 2 is not a member"}});
     on.lock_all();
     expect_mistakes(
         w, {{"get_accumulate", [&] { on.get_accumulate(sum, 1, 0, three, two); },
              "12 bytes of operands, and 8 for what was there before"},
             {"get_accumulate", [&] { on.get_accumulate(sum, 1, 0, {}, two); }, "sum without operands"},
-            {"put", [&] { on.put(1, 4, 1); }, "4 bytes at offset 16 are out of range", "rank 1 has 16 bytes"},
-            {"put", [&] { on.put(1, std::size_t{1} << 62, 1); }, "out of range"},
+            {"put", [&] { on.put(1, 4, 1); },
+             "4 bytes at offset 16, element 4, are out of range: ", "rank 1 has 16 bytes, 4 elements"},
+            {"put", [&] { on.put(1, std::size_t{1} << 62, 1); }, "4 bytes at an index above 4611686018427387903 are"},
+            {"put", [&] { bytes.put(1, 16, short{1}); }, "2 bytes at offset 16 are out of range", "has 16 bytes;"},
+            {"put", [&] { on.put(other, 0, null_span); }, "8 bytes at a null pointer", "pass a span of elements"},
+            {"get", [&] { on.get(other, 0, null_span); }, "8 bytes at a null pointer"},
+            {"put", [&] { on.put(other, 0, two_ints, null_span); }, "8 bytes at a null pointer"},
+            {"accumulate", [&] { on.accumulate(sum, other, 0, null_span); }, "8 bytes at a null pointer"},
+            {"accumulate", [&] { on.accumulate(wrong_op, 1, 0, 1); }, "99 is not an accumulate_op", "sum to no_op"},
+            {"fetch_and_op", [&] { on.fetch_and_op(wrong_op, 1, 0, 1, two[0]); }, "99 is not an accumulate_op"},
+            {"get_accumulate", [&] { on.get_accumulate(wrong_op, 1, 0, two, two); }, "99 is not an accumulate_op"},
+            {"accumulate", [&] { on.accumulate(wrong_op, 1, 0, one, std::span(two).first(1)); }, "99 is not an"},
             {"put", [&] { on.put(1, 0, null, two); }, is_null},
             {"accumulate", [&] { on.accumulate(sum, 1, 0, null, two); }, is_null},
             {"get_accumulate", [&] { static_cast<void>(on.rget_accumulate(sum, 1, 0, null, four, four)); }, is_null},
@@ -360,6 +397,140 @@ TEST(window_errors, name_wrong_arguments) {
              "not multiples of the 4 bytes of int"}});
     on.unlock_all();
     w.barrier();
+  });
+}
+
+TEST(window_errors, active_messages_name_wrong_arguments) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
+    am_table table;
+    std::size_t seen = 0;
+    const am_operation note = table.add([&](const am_call& call) { seen += call.persistent.size(); });
+    const am_operation vector = table.add_vector([](const am_call&) {});
+    auto on = w.allocate_window<std::uint64_t>(8, {.name = "grid", .messages = {.handlers = &table}});
+    std::vector<int> two(2);
+    std::vector<std::uint32_t> counts(1);
+    const std::span<int> null_span(static_cast<int*>(nullptr), 2);
+    const std::span<std::uint32_t> null_counts(static_cast<std::uint32_t*>(nullptr), 1);
+    const auto send = [&](std::size_t index, std::size_t count, std::span<const int> input, std::span<int> output) {
+      return [=, &on] { on.am(note, 1, index, count, 1, input, output); };
+    };
+    constexpr std::string_view is_null = "input, output or output counts are a null pointer";
+    on.lock_all();
+    expect_mistakes(
+        w,
+        {{"am", send(0, (std::size_t{1} << 61) + 5, two, two), "2305843009213693957 elements of 8 bytes are out of"},
+         {"am", send(0, 9, two, two), "72 bytes at offset 0, element 0, are out of range", "64 bytes, 8 elements"},
+         {"am", send(5, 4, two, two), "32 bytes at offset 40, element 5, are out of range"},
+         {"am", send(std::size_t{1} << 61, 1, two, two), "8 bytes at an index above 2305843009213693951"},
+         {"am", send(0, 1, null_span, two), is_null, "pass spans"},
+         {"am", send(0, 1, two, null_span), is_null},
+         {"amv", [&] { on.amv(vector, 1, 0, 1, 1, std::span<const int>(two), std::span(two), null_counts); }, is_null},
+         {"attach_buffer",
+          [&] {
+            on.attach_buffer({static_cast<std::byte*>(nullptr), 8});
+          },
+          "8 bytes at"}});
+    on.unlock_all();
+    w.barrier();
+    EXPECT_EQ(seen, 0u);
+    testing::expect_error([&] { table.add(nullptr); }, {"am_table::add", "the handler is empty"});
+  });
+}
+
+/// What ends the job if ranks make a window so.
+std::string failure_of_making(const testing::world_body& make) {
+  return testing::failure_of([&] { testing::run_worlds(testing::threads("threads"), 2, make); });
+}
+
+TEST(window_errors, creation_names_wrong_arguments) {
+  const auto with = [](const window_options& options) {
+    return failure_of_making([=](world& w) { w.allocate_window<int>(1, options); });
+  };
+  testing::expect_parts(with({.name = "grid", .protocol = static_cast<window_protocol>(99)}),
+                        {"window (rank ", "window 'grid': 99 is not a window_protocol", "automatic to rma"});
+  for (const double pack_below : {1.5, std::numeric_limits<double>::quiet_NaN()}) {
+    testing::expect_parts(with({.name = "grid", .messages = {.pack_below = pack_below}}),
+                          {"window 'grid': am_options::pack_below is ", "pass a number from 0 to 1"});
+  }
+  testing::expect_parts(
+      failure_of_making(
+          [](world& w) { w.allocate_shared_window<int>(1, {.name = "grid"}, static_cast<shared_placement>(77)); }),
+      {"world::allocate_shared_window (rank ", "'grid': the placement is 77", "contiguous or separate"});
+  int one = 0;
+  const struct {
+    std::span<int> own;
+    std::string_view text;
+  } cases[]{{{static_cast<int*>(nullptr), 8}, "32 bytes at address 0x0 are not memory of this program"},
+            {{&one, (std::size_t{1} << 62) + 1}, "18446744073709551615 bytes at address 0x"}};
+  testing::run_worlds(testing::threads("threads"), 2, [&](world& w) {
+    std::vector<int> own(4);
+    for (const auto& [wrong, text] : cases) {
+      const bool is_wrong = w.rank() == 1;
+      testing::expect_error([&] { w.create_window(is_wrong ? wrong : std::span(own), {.name = "grid"}); },
+                            {is_wrong ? "world::create_window (rank 1)" : "window (rank 0)",
+                             "window 'grid': ", is_wrong ? text : "rank 1 has no memory for it"});
+    }
+    w.barrier();
+  });
+}
+
+// Calls of the other object work.
+TEST(window_errors, window_that_was_moved_elsewhere_is_named) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
+    auto from = w.allocate_window<int>(4, {.name = "grid"});
+    auto on = std::move(from);
+    int seen = 0;
+    const std::vector<std::function<void()>> calls{
+        [&] { from.fence(); },
+        [&] { from.start({}); },
+        [&] { from.post({}); },
+        [&] { from.complete(); },
+        [&] { from.wait(); },
+        [&] { from.test(); },
+        [&] { from.lock(lock_kind::shared, 1); },
+        [&] { from.unlock(1); },
+        [&] { from.lock_all(); },
+        [&] { from.unlock_all(); },
+        [&] { from.flush(1); },
+        [&] { from.flush_all(); },
+        [&] { from.flush_local(1); },
+        [&] { from.flush_local_all(); },
+        [&] { from.put(1, 0, 1); },
+        [&] { from.get(1, 0, seen); },
+        [&] { from.accumulate(sum, 1, 0, 1); },
+        [&] { from.compare_and_swap(1, 0, 0, 1, seen); },
+        [&] { from.rput(1, 0, std::span<const int>(&seen, 1)); },
+        [&] { from.put(1, 0, std::make_shared<const layout>(layout::contiguous(4)), std::span<const int>(&seen, 1)); },
+        [&] { from.am({}, 1, 0, 1, 1, std::span<const int>(), std::span<int>()); },
+        [&] { from.as<short>().put(1, 0, short{1}); },
+        [&] { from.local(); },
+        [&] { from.mapped(0); },
+        [&] { from.name(); },
+        [&] { from.take_over_accumulates(); },
+        [&] { from.attach_buffer({}); },
+        [&] { from.counters_of(0); }};
+    for (const auto& call : calls)
+      testing::expect_error(call,
+                            {"window::", "has been moved to another object", "use the object that it was moved to"});
+    for (int i = 0; i < 200; ++i) EXPECT_THROW(from.put(1, 0, 1), error);
+
+    on.fence();
+    on.put(next_of(w), 0, 7);
+    on.fence();
+    EXPECT_EQ(on.local()[0], 7);
+    std::vector<window<int>> several;
+    several.push_back(std::move(on));
+    several.push_back(w.allocate_window<int>(1));
+    from = std::move(several.front());  // a window that was moved from can have another one
+    several.front() = std::move(from);
+    EXPECT_EQ(several.front().local()[0], 7);
+    EXPECT_THROW(from.fence(), error);
+    several.front().fence();
+
+    auto dynamic = w.create_dynamic_window();
+    const auto moved = std::move(dynamic);
+    testing::expect_error([&] { dynamic.attach(std::span(&seen, 1)); }, {"window::attach", "has been moved"});
+    testing::expect_error([&] { dynamic.as<int>().put(1, 0, 1); }, {"window::put", "has been moved"});
   });
 }
 

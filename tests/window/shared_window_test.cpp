@@ -228,12 +228,22 @@ TEST(window_errors, shared_window_needs_mapped_memory) {
                             [](world& w) { static_cast<void>(w.allocate_shared_window<int>(1, {.name = "grid"})); });
       }),
       {"world::allocate_shared_window (rank ", "window 'grid'", "cannot map the memory", "AMITY_FABRIC=shm"});
-  testing::expect_parts(testing::failure_of([&] {
-                          testing::run_worlds(testing::threads("threads"), 2, [](world& w) {
-                            static_cast<void>(w.allocate_shared_window<std::uint64_t>(std::size_t{1} << 50));
-                          });
-                        }),
-                        {"world::allocate_shared_window (rank ", "bytes is not possible", "allocate less"});
+  const struct {
+    std::array<std::size_t, 2> counts;
+    std::string_view text;
+  } cases[]{{{std::size_t{1} << 50, std::size_t{1} << 50}, "rank 0 asks for 9007199254740992 bytes, and all ranks"},
+            {{1, std::size_t{1} << 50}, "rank 1 asks for 9007199254740992 bytes"},
+            {{std::size_t{1} << 43, 1}, "rank 0 asks for 70368744177664 bytes, and all ranks together for more than"},
+            {{1, std::size_t{1} << 61}, "rank 1 asks for 2^64 bytes or more"}};
+  for (const auto& [counts, text] : cases) {
+    testing::expect_parts(testing::failure_of([&] {
+                            testing::run_worlds(testing::threads("threads"), 2, [&](world& w) {
+                              static_cast<void>(w.allocate_shared_window<std::uint64_t>(
+                                  counts[static_cast<std::size_t>(w.rank())], {.name = "grid"}));
+                            });
+                          }),
+                          {"world::allocate_shared_window (rank ", "window 'grid': ", text, "allocate less"});
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -90,18 +91,28 @@ class seeded_run {
     if (::access(witness.c_str(), F_OK) != 0) {
       throw error("sim", no_rank, fmt::format("{} is not there", witness), "mount /proc, which --explore needs");
     }
+    if (::pipe2(start_errors_.data(), O_CLOEXEC | O_NONBLOCK) != 0) refuse("no pipe for a run");
     process_ = ::fork();
-    if (process_ < 0) refuse("no process for a run");
-    if (process_ == 0) begin(line.data(), value.c_str(), witness.c_str(), signals);
+    if (process_ < 0) {
+      for (const int end : start_errors_) ::close(end);
+      refuse("no process for a run");
+    }
+    if (process_ == 0) {
+      if (wanted.varies_protocol) ::setenv("AMITY_WINDOW_PROTOCOL", protocol_of(seed).data(), 1);
+      begin(line.data(), value.c_str(), witness.c_str(), signals);
+    }
     ::setpgid(process_, process_);  // as the process does itself: whoever is first
     // Without one, if the system has none or forbids them, its end is looked for again and again.
     ended_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
+    // The program does not inherit its end, which a failed start writes to.
+    ::close(start_errors_[1]);
   }
   seeded_run(const seeded_run&) = delete;
   seeded_run& operator=(const seeded_run&) = delete;
   ~seeded_run() {
     if (!status_) end_all();
     if (ended_ >= 0) ::close(ended_);
+    ::close(start_errors_[0]);
   }
 
   std::uint64_t seed() const { return seed_; }
@@ -122,10 +133,13 @@ class seeded_run {
     ::waitpid(process_, &how, 0);
     status_ = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
     const bool unseen = *status_ == 0 && end_of(witness_.get()) == 0;
+    int start_error = 0;
+    if (::read(start_errors_[0], &start_error, sizeof start_error) != sizeof start_error) start_error = 0;
     return run_outcome{.seed = seed_,
                        .status = unseen ? 1 : *status_,
                        .too_long = too_long && *status_ == 128 + SIGKILL,
                        .unseen = unseen,
+                       .start_error = start_error,
                        .tail = tail()};
   }
 
@@ -146,8 +160,8 @@ class seeded_run {
     ::dup2(::fileno(output_.get()), STDOUT_FILENO);
     ::dup2(::fileno(output_.get()), STDERR_FILENO);
     ::execvp(line[0], line);
-    std::fprintf(stderr, "amity: sim: cannot start %s: %s\n", line[0], std::strerror(errno));
-    std::_Exit(errno == ENOENT ? 127 : 126);
+    const int cause = errno;
+    std::_Exit(::write(start_errors_[1], &cause, sizeof cause) == sizeof cause ? 1 : 127);
   }
 
   static long end_of(std::FILE* file) {
@@ -170,6 +184,7 @@ class seeded_run {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> output_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> witness_;
   clock::time_point deadline_;
+  std::array<int, 2> start_errors_{};
   pid_t process_ = -1;
   int ended_ = -1;
   std::optional<int> status_;
@@ -216,6 +231,11 @@ int find_first_failure(const exploration& wanted, end_requests& asked, run_outco
 }
 
 }  // namespace
+
+std::string_view protocol_of(std::uint64_t seed) {
+  constexpr std::array<std::string_view, 4> protocols{"automatic", "rma", "buffered", "send_recv"};
+  return protocols[seed % protocols.size()];
+}
 
 run_outcome explore(const exploration& wanted) {
   run_outcome first;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace amity::tools {
@@ -12,15 +13,20 @@ struct exploration {
   std::vector<std::string> command;  ///< the program and its arguments
   std::uint64_t first_seed = 1;
   std::uint64_t seeds = 1;
-  unsigned jobs = 1;           ///< runs at a time
-  unsigned seconds_max = 300;  ///< a run that takes longer is killed, and has failed
+  unsigned jobs = 1;             ///< runs at a time
+  unsigned seconds_max = 300;    ///< a run that takes longer is killed, and has failed
+  bool varies_protocol = false;  ///< sets AMITY_WINDOW_PROTOCOL to `protocol_of` the seed
 };
+
+/// The protocol of windows in the run with this seed: each one in turn. The order of operations depends on it.
+std::string_view protocol_of(std::uint64_t seed);
 
 struct run_outcome {
   std::uint64_t seed = 0;
   int status = 0;         ///< exit status; 128 + signal; 0 if no run has failed
   bool too_long = false;  ///< it was killed because it took too long
   bool unseen = false;    ///< it ended with 0, but no simulated job came to its end
+  int start_error = 0;    ///< errno, if the program could not be started
   std::string tail;       ///< the last lines that it printed, on both outputs
 };
 

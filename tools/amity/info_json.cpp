@@ -21,8 +21,10 @@ json to_json(const fabric::remote_capabilities& remote) {
 }
 
 json to_json(const fabric::capabilities& caps) {
+  if (!is_available(caps)) return {{"name", caps.name}, {"description", caps.description}, {"available", false}};
   return {{"name", caps.name},
           {"description", caps.description},
+          {"available", true},
           {"packet_bytes_max", caps.packet_bytes_max},
           {"inline_bytes_max", caps.inline_bytes_max},
           {"credits_per_peer", caps.credits_per_peer},

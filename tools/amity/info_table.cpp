@@ -49,7 +49,9 @@ std::string remote_facts(const fabric::remote_capabilities& remote, std::size_t 
 }
 
 void append_fabric(std::string& page, const fabric::capabilities& caps) {
-  append_wrapped(page, 13, caps.description, "  " + caps.name);
+  append_wrapped(page, 13, is_available(caps) ? caps.description : "not available: " + caps.description,
+                 "  " + caps.name);
+  if (!is_available(caps)) return;
   const std::string facts = fmt::format(
       "packets up to {} B, inline path up to {} B; in flight per peer: {} packets, {} slots; memory per peer: {} B; "
       "{}; {}; {}",

@@ -18,6 +18,9 @@ struct inventory {
   std::vector<std::string> choice;  ///< of the fabric: which, and why no other
 };
 
+/// False: it is not in the build, or does not work here. The description gives the reason.
+inline bool is_available(const fabric::capabilities& caps) noexcept { return caps.packet_bytes_max > 0; }
+
 /// "default", "environment" or "program".
 std::string_view to_text(settings::origin from);
 

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "amity/base/error.hpp"
+#include "amity/base/standard_descriptors.hpp"
 #include "commands.hpp"
 
 #ifdef AMITY_WITH_GRAPH
@@ -85,6 +86,7 @@ int status_once_printed(int status) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): other exceptions are bugs; they end the program with their name.
 int main(int argc, char** argv) {
+  amity::open_missing_standard_descriptors();
   try {
     const auto* const found =
         argc < 2 ? commands.end() : std::ranges::find(commands, std::string_view(argv[1]), &command::name);

@@ -4,10 +4,12 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -38,12 +40,38 @@ it. If a rank fails, or on Ctrl-C, all ranks are ended. Standard input is forwar
 constexpr auto run_options_with_value =
     std::to_array<std::string_view>({"-n", "--ranks", "-t", "--threads", "--fabric"});
 
-/// Refuses the fabrics that keep all ranks in one process.
-void check_fabric(const settings& values) {
-  const auto& fabric = values.text("AMITY_FABRIC");
-  if (fabric != "threads" && fabric != "sim") return;
-  throw error("run", no_rank, fmt::format("AMITY_FABRIC={} keeps all ranks in one process", fabric),
-              "start the program itself, with AMITY_RANKS=N, or unset AMITY_FABRIC");
+/// What the program reads. Before this process is replaced by another one.
+void hand_down(const launch_options& options) {
+  ::setenv("AMITY_FABRIC", options.fabric.c_str(), 1);
+  ::setenv("AMITY_RANKS", std::to_string(options.ranks).c_str(), 1);
+  for (const std::string& setting : options.environment) {
+    const auto equals = setting.find('=');
+    ::setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
+  }
+}
+
+/// Returns, with `errno`, if the system refuses.
+void replace_process(std::vector<std::string> words) {
+  std::vector<char*> line;
+  for (std::string& word : words) line.push_back(word.data());
+  line.push_back(nullptr);
+  ::execvp(line.front(), line.data());
+}
+
+void refuse_options_of_processes(const launch_options& options, std::string_view remedy) {
+  if (!options.prefix_output && !options.pin) return;
+  throw error("run", no_rank, fmt::format("--prefix and --pin are not available with the fabric {}", options.fabric),
+              remedy);
+}
+
+/// Replaces this process by the program, which runs all ranks.
+int start_in_one_process(const launch_options& options) {
+  refuse_options_of_processes(options, "all ranks are in one process; leave out the options");
+  hand_down(options);
+  replace_process(options.command);
+  const int cause = errno;
+  std::fprintf(stderr, "amity: run: cannot start '%s': %s\n", options.command.front().c_str(), std::strerror(cause));
+  return cause == ENOENT ? 127 : 126;
 }
 
 /// Commands that start programs of the MPI that AMITY_MPI_LIBRARY names, in the order in which they are tried. The
@@ -57,24 +85,13 @@ std::vector<std::string> mpi_launchers(const std::string& library) {
 
 /// Replaces this process by the launcher of the MPI.
 int start_with_mpi(const launch_options& options, const std::string& library) {
-  if (options.prefix_output || options.pin) {
-    throw error("run", no_rank, "--prefix and --pin are not available with the fabric mpi",
-                "start the program with MPI's own launcher and its options");
-  }
-  ::setenv("AMITY_FABRIC", "mpi", 1);
-  ::setenv("AMITY_RANKS", std::to_string(options.ranks).c_str(), 1);
-  for (const std::string& setting : options.environment) {
-    const auto equals = setting.find('=');
-    ::setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
-  }
+  refuse_options_of_processes(options, "start the program with MPI's own launcher and its options");
+  hand_down(options);
   const std::vector<std::string> launchers = mpi_launchers(library);
   for (const std::string& launcher : launchers) {
     std::vector<std::string> words{launcher, "-n", std::to_string(options.ranks)};
     words.insert(words.end(), options.command.begin(), options.command.end());
-    std::vector<char*> line;
-    for (std::string& word : words) line.push_back(word.data());
-    line.push_back(nullptr);
-    ::execvp(line.front(), line.data());
+    replace_process(std::move(words));
     if (errno != ENOENT) {
       throw error("run", no_rank, fmt::format("cannot start {}: {}", launcher, std::strerror(errno)),
                   "check the installation of MPI, or start the program with the launcher of another MPI");
@@ -102,7 +119,9 @@ int run(int argc, char** argv) {
       ->check(range_of("AMITY_THREADS"))
       ->type_name("T");
   std::string fabric;
-  app.add_option("--fabric", fabric, "Fabric: shm, or mpi (ranks are started by mpirun) (default: $AMITY_FABRIC)")
+  app.add_option("--fabric", fabric,
+                 "Fabric: shm, threads (all ranks in one process), or mpi (ranks are started by mpirun) "
+                 "(default: $AMITY_FABRIC)")
       ->type_name("NAME");
   app.add_flag("--prefix", options.prefix_output, "Prefix each line of output with the rank that wrote it");
   app.add_flag("--pin", options.pin, "Bind each rank to one CPU per thread, in order; wraps around after the last CPU");
@@ -115,7 +134,6 @@ int run(int argc, char** argv) {
 
   auto values = settings::from_environment();
   if (!fabric.empty()) values.set("AMITY_FABRIC", fabric);
-  check_fabric(values);
   if (ranks->empty()) options.ranks = static_cast<rank_t>(values.integer("AMITY_RANKS"));
   if (threads_wanted > 0) {
     values.set("AMITY_THREADS", std::to_string(threads_wanted));
@@ -125,8 +143,9 @@ int run(int argc, char** argv) {
   options.threads = core::threads_per_rank(values);
   options.command.push_back(program);
   options.command.insert(options.command.end(), rest, arguments.end());
-  return values.text("AMITY_FABRIC") == "mpi" ? start_with_mpi(options, values.text("AMITY_MPI_LIBRARY"))
-                                              : launch(options);
+  if (options.fabric == "mpi") return start_with_mpi(options, values.text("AMITY_MPI_LIBRARY"));
+  if (options.fabric == "threads" || options.fabric == "sim") return start_in_one_process(options);
+  return launch(options);
 }
 
 }  // namespace amity::tools

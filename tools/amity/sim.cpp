@@ -165,6 +165,12 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
+int report_failed_start(const std::string& program, int cause) {
+  // Not fmt::print, which throws if standard error is full.
+  std::fprintf(stderr, "amity: sim: cannot start %s: %s\n", program.c_str(), std::strerror(cause));
+  return cause == ENOENT ? 127 : 126;
+}
+
 /// What the environment says, as the shell reads it, but for what options replace. Before anything is handed down.
 std::string environment_of(const settings& values) {
   std::string text;
@@ -219,7 +225,8 @@ int explore_seeds(sim_command wanted) {
     throw error("sim", no_rank, fmt::format("--explore {} from seed {} on", wanted.explore, first),
                 fmt::format("the last seed is {}", last_seed));
   }
-  const std::string environment = environment_of(values);
+  std::string environment = environment_of(values);
+  const bool varies_protocol = values.where_from("AMITY_WINDOW_PROTOCOL") == settings::origin::standard;
   hand_down(values);
   std::fflush(stdout);
   const run_outcome failed =
@@ -227,11 +234,15 @@ int explore_seeds(sim_command wanted) {
                .first_seed = first,
                .seeds = wanted.explore,
                .jobs = wanted.jobs > 0 ? wanted.jobs : std::max(1u, std::thread::hardware_concurrency()),
-               .seconds_max = wanted.seconds_max});
+               .seconds_max = wanted.seconds_max,
+               .varies_protocol = varies_protocol});
+  if (failed.start_error != 0) return report_failed_start(wanted.program.front(), failed.start_error);
   if (failed.status == 0) {
     fmt::print("amity sim: all {} seeds succeed, {} to {}\n", wanted.explore, first, first + wanted.explore - 1);
     return 0;
   }
+  if (varies_protocol && protocol_of(failed.seed) != values.text("AMITY_WINDOW_PROTOCOL"))
+    environment += fmt::format("AMITY_WINDOW_PROTOCOL={} ", protocol_of(failed.seed));
   fmt::print("amity sim: seed {} {}; the {} seeds before it succeed. End of its output:\n{}", failed.seed,
              how_it_fails(failed, wanted), failed.seed - first, failed.tail);
   fmt::print("{}replay: {}\n", failed.tail.empty() || failed.tail.ends_with('\n') ? "" : "\n",
@@ -246,10 +257,7 @@ int run_once(const sim_command& wanted) {
   for (std::string& word : words) line.push_back(word.data());
   line.push_back(nullptr);
   ::execvp(line.front(), line.data());
-  const int cause = errno;
-  // Not fmt::print, which throws if standard error is full.
-  std::fprintf(stderr, "amity: sim: cannot start %s: %s\n", line.front(), std::strerror(cause));
-  return cause == ENOENT ? 127 : 126;
+  return report_failed_start(wanted.program.front(), errno);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace amity::fabric::shm {
 namespace {
 
 constexpr std::uint64_t job_magic = 0x626f6a7974696d61;  // "amityjob" as it lies in memory
-constexpr std::uint32_t job_version = 5;
+constexpr std::uint32_t job_version = 6;
 
 [[noreturn]] void no_job_memory(std::string_view act, std::size_t bytes) {
   throw error("shared memory", no_rank, fmt::format("cannot {} {} bytes: {}", act, bytes, std::strerror(errno)),
@@ -68,9 +68,7 @@ std::size_t job_memory::header_bytes(rank_t ranks) noexcept {
   return sizeof(shared_header) + static_cast<std::size_t>(ranks) * sizeof(std::atomic<std::uint32_t>);
 }
 
-job_memory job_memory::create(rank_t ranks) { return create(ranks, allowed_cpus().count()); }
-
-job_memory job_memory::create(rank_t ranks, int cpus) {
+job_memory job_memory::create(rank_t ranks, std::optional<int> cpus) {
   if (ranks < 1 || ranks > ranks_max) {
     throw error("shared memory", no_rank, fmt::format("a job of {} ranks is not possible", ranks),
                 fmt::format("use 1 to {} ranks", ranks_max));
@@ -84,12 +82,12 @@ job_memory job_memory::create(rank_t ranks, int cpus) {
   ::new (own->header.data()) shared_header{.job = {job_magic, job_version, ranks},
                                            .layout = 0,
                                            .aborted = 0,
-                                           .cpus = static_cast<std::uint32_t>(cpus),
+                                           .cpus = static_cast<std::uint32_t>(cpus.value_or(allowed_cpus().count())),
                                            .segment_bytes = 0,
                                            .barrier_ranks = 0,
                                            .unused = 0,
                                            .reserved_bytes = 0,
-                                           .reserved = {}};
+                                           .notes = {}};
   return job_memory(std::move(own));
 }
 

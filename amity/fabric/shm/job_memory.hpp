@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "amity/base/error.hpp"
 #include "amity/base/types.hpp"
@@ -27,6 +28,15 @@ enum class rank_state : std::uint32_t {
   left,    ///< has called `leave`: its end is no loss to the job
 };
 
+/// The API of a job's programs, which the launcher's messages name.
+enum class job_api : std::uint32_t { amity, openshmem };
+
+/// What ranks report to the launcher, apart from their states.
+struct job_notes {
+  std::atomic<job_api> api;
+  std::atomic<std::uint32_t> succeeded;  ///< 1: the launcher ends the ranks that still run when the next one has ended
+};
+
 /// Movable, not copyable; an object that was moved from may only be destroyed or assigned to. All other functions may
 /// be called from many threads at once.
 class job_memory {
@@ -35,9 +45,8 @@ class job_memory {
 
   /// A new job of `ranks` ranks, 1 to `ranks_max`, all absent. The descriptor is closed on exec: a launcher clears that
   /// flag in its children. Throws `error` where the system has no memory files or no memory.
-  static job_memory create(rank_t ranks);
-  /// For ranks that share this many CPUs.
-  static job_memory create(rank_t ranks, int cpus);
+  /// `cpus`: those that the ranks share; nothing: those that the caller may use.
+  static job_memory create(rank_t ranks, std::optional<int> cpus = std::nullopt);
 
   /// The job behind an inherited descriptor, which stays the caller's but is not inherited any further; each of the
   /// program's ranks is so many of the job's. Throws `error` if `fd` is no job, a job of another version of amity, or
@@ -77,6 +86,8 @@ class job_memory {
 
   rank_state state(rank_t rank) const noexcept;
 
+  job_notes& notes() const noexcept { return header_->notes; }
+
   /// The calling rank can force a memory barrier on all threads of the job, and allows the others to do so
   /// (membarrier). At most once per rank.
   void add_barrier_rank() noexcept;
@@ -111,7 +122,7 @@ class job_memory {
     std::atomic<std::uint32_t> barrier_ranks;  ///< number of ranks that have called `add_barrier_rank`
     std::uint32_t unused;
     std::atomic<std::uint64_t> reserved_bytes;  ///< of the region, whose pages the file has taken
-    std::uint32_t reserved[2];
+    job_notes notes;
   };
   static_assert(sizeof(shared_header) == 64 && sizeof(std::atomic<std::uint32_t>) == 4);
   static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);

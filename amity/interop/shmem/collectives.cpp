@@ -28,7 +28,7 @@ void broadcast(const char* call, const group& all, void* dest, const void* sourc
          fmt::format("name it by its number in the group, 0 to {}", all.size - 1).c_str());
   }
   check_dest(call, dest, bytes);
-  sync(call, all);
+  sync(call, all, {"number of bytes", bytes}, {"root", static_cast<std::uint64_t>(root)});
   if (all.me != root || also_at_root) take(call, dest, source, bytes, all.world_pe(root));
   end(call, all);
 }
@@ -52,7 +52,7 @@ void collect(const char* call, const group& all, void* dest, const void* source,
 
 void fcollect(const char* call, const group& all, void* dest, const void* source, std::size_t bytes) {
   check_dest(call, dest, bytes_of(bytes, static_cast<std::size_t>(all.size)));
-  sync(call, all);
+  sync(call, all, {"number of bytes", bytes});
   auto* const to = static_cast<std::byte*>(dest);
   for (int i = 0; i < all.size; ++i) {
     const int member = (all.me + i) % all.size;  // not all at once from the same one
@@ -69,7 +69,7 @@ void alltoall(const char* call, const group& all, void* dest, const void* source
     check_dest(call, dest, strided_bytes(call, elements, dest_stride, unit));
     strided_bytes(call, elements, source_stride, unit);
   }
-  sync(call, all);
+  sync(call, all, {"number of elements", count}, {"stride of the source", static_cast<std::uint64_t>(source_stride)});
   const auto size = static_cast<std::ptrdiff_t>(unit);
   const auto block = static_cast<std::ptrdiff_t>(count) * size;
   for (int i = 0; i < all.size; ++i) {

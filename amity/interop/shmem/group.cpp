@@ -56,8 +56,9 @@ job& joined_outside_handlers(const char* call) {
 
 }  // namespace
 
-void sync(const char* call, const group& all) {
+void sync(const char* call, const group& all, const argument& first, const argument& second) {
   job& joined = joined_outside_handlers(call);
+  joined.begin_collective(call, all, first, second);
   joined.make_progress();
   meet(
       all.size, self.far == nullptr ? radix_of_stores : radix_of_packets,
@@ -66,10 +67,10 @@ void sync(const char* call, const group& all) {
 }
 
 // Puts that are stores need no more: those before a release are seen by whoever acquires.
-void barrier(const char* call, const group& all) {
+void barrier(const char* call, const group& all, const argument& first, const argument& second) {
   job& joined = joined_outside_handlers(call);
   if (all.size == self.pes && self.far == nullptr) {
-    sync(call, all);
+    sync(call, all, first, second);
     return joined.messages().settle();
   }
   joined.messages().quiet();
@@ -78,7 +79,7 @@ void barrier(const char* call, const group& all) {
     const int other = self.pes == 2 && all.size == 2 ? 1 - self.me : -1;
     self.far->quiet_but(other);
   }
-  sync(call, all);
+  sync(call, all, first, second);
 }
 
 }  // namespace amity::shmem

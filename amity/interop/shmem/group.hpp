@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "amity/interop/shmem/collective_call.hpp"
 #include "amity/interop/shmem/team.hpp"
 
 namespace amity::shmem {
@@ -19,10 +20,11 @@ inline void check_dest(const char* call, const void* dest, std::size_t bytes) {
   if (bytes > 0) reach(call, dest, bytes, self.me);
 }
 
-/// Returns when all have come. Inside a handler it is an error of `call`.
-void sync(const char* call, const group& all);
+/// Returns when all have come. Ends the job inside a handler, and if another PE of the group is in another call, or in
+/// one of another group or with other values of the arguments.
+void sync(const char* call, const group& all, const argument& first = {}, const argument& second = {});
 
 /// The same; what all did before is done, their active messages too.
-void barrier(const char* call, const group& all);
+void barrier(const char* call, const group& all, const argument& first = {}, const argument& second = {});
 
 }  // namespace amity::shmem

@@ -11,6 +11,8 @@
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -67,8 +69,10 @@ job::place join() {
       ::_exit(self_launch(config, static_cast<int>(words.size()), words.data()));
     }
   }
+  auto launcher = std::make_unique<detail::launcher_link>(config);
   const detail::connection by = detail::connect(config);
-  return {.lane = detail::join_job(config, by, 1), .cpus = detail::cpus_here(config, by)};
+  return {
+      .lane = detail::join_job(config, by, 1), .cpus = detail::cpus_here(config, by), .launcher = std::move(launcher)};
 }
 
 std::size_t page_round(std::size_t bytes) {
@@ -84,7 +88,7 @@ std::uint64_t stall_seconds() {
 
 /// What the library takes for itself, beside what the program asked for.
 std::size_t own_bytes(int pes) {
-  return page_round(static_cast<std::size_t>(pes) * (am_engine<node_substrate>::bytes_per_peer + 256) + 4096);
+  return page_round(static_cast<std::size_t>(pes) * (am_engine<node_substrate>::bytes_per_peer + 384) + 4096);
 }
 
 /// Whether this node has more PEs than CPUs for them.
@@ -106,10 +110,8 @@ job::job(bool threads)
   const auto heap_bytes = page_round(heap_bytes_wanted()) + own_bytes(transport_->size());
   const extent statics = find_statics();
   // Segments begin anywhere, heaps where an offset is as well aligned as its address.
-  const auto behind_statics =
-      reinterpret_cast<std::uintptr_t>(take_memory(statics, heap_bytes + symmetric_heap::alignment_max));
-  const std::uintptr_t heap =
-      (behind_statics + symmetric_heap::alignment_max - 1) & ~(symmetric_heap::alignment_max - 1);
+  const auto behind_statics = reinterpret_cast<std::uintptr_t>(take_memory(statics, heap_bytes));
+  const std::uintptr_t heap = (behind_statics + heap_.alignment_max() - 1) & ~(heap_.alignment_max() - 1);
 
   const auto pes = static_cast<std::size_t>(transport_->size());
   peers_.resize(pes);
@@ -126,7 +128,7 @@ job::job(bool threads)
   crowded_ = is_crowded(*transport_, place_.cpus);
   if (crowded_) limits_ = polling_limits::of_shared_cpu(5);  // measured with rings of four PEs on two CPUs
 
-  arrivals_ = static_cast<arrival*>(share(pes * sizeof(arrival)));
+  arrivals_ = static_cast<arrivals*>(share(pes * sizeof(arrivals)));
   ended_ = static_cast<std::uint64_t*>(share(sizeof *ended_));
   offer_ = static_cast<std::uint64_t*>(share(sizeof *offer_));
   for (int pe = 0; pe < self.pes; ++pe) peers_arrivals_.push_back(reach("shmem_init", arrivals_ + self.me, pe));
@@ -157,9 +159,10 @@ fabric::remote_memory* job::mapped_memory() {
 }
 
 std::byte* job::take_memory(const extent& statics, std::size_t heap_bytes) {
+  const std::size_t bytes = heap_bytes + heap_.alignment_max();
   if (fabric::remote_memory* const memory = mapped_memory(); memory != nullptr) {
     try {
-      own_ = memory->create(statics.bytes + heap_bytes);
+      own_ = memory->create(statics.bytes + bytes);
     } catch (const error& refused) {
       throw error(
           "shmem_init", transport_->rank(),
@@ -171,7 +174,7 @@ std::byte* job::take_memory(const extent& statics, std::size_t heap_bytes) {
     return own_.data + statics.bytes;
   }
   try {
-    return static_cast<std::byte*>(unshared_.emplace(heap_bytes).data());
+    return static_cast<std::byte*>(unshared_.emplace(bytes).data());
   } catch (const std::bad_alloc&) {
     throw error("shmem_init", transport_->rank(),
                 fmt::format("there is no memory for a symmetric heap of {} bytes", heap_bytes),
@@ -219,9 +222,44 @@ void* job::share(std::size_t bytes) {
 
 std::string job::describe_meeting(const char* call, int pe) { return fmt::format("{}: PE {} is to come", call, pe); }
 
+void job::fail_difference(const char* call, int pe, const collective_call& theirs) const {
+  if (theirs.name != call_.name) {
+    const auto describe = [](const collective_call& each) {
+      const std::string_view name(each.name.data(), strnlen(each.name.data(), each.name.size()));
+      return fmt::format("{}{}", name, name == "shmem_finalize" ? " or exit(0)" : "");
+    };
+    fail(call, fmt::format("PE {} is in {}, this PE in {}", pe, describe(theirs), describe(call_)).c_str(),
+         "call the same collective functions in the same order on all PEs, and shmem_finalize last");
+  }
+  const auto differing = [&](std::string_view what, std::string_view on_peer, std::string_view here) {
+    fail(call, fmt::format("the {} is {} on PE {}, and {} on this PE", what, on_peer, pe, here).c_str(),
+         "pass the same one on all PEs of the call");
+  };
+  const auto group_of = [](const collective_call& each) {
+    return fmt::format("{} PEs from {} on with stride {}", each.size, each.start, each.stride);
+  };
+  for (std::size_t i = 0; i < theirs.values.size(); ++i) {
+    if (theirs.values[i] == call_.values[i] || argument_names_[i] == nullptr) continue;
+    differing(argument_names_[i], std::to_string(theirs.values[i]), std::to_string(call_.values[i]));
+  }
+  differing("group of PEs", group_of(theirs), group_of(call_));
+  __builtin_unreachable();
+}
+
+void job::fail_waiting_in_handler(const char* call) {
+  fail(call, "it would wait inside a handler, where no other handler runs",
+       "wait outside of handlers; use shmem_test inside them");
+}
+
 void job::notify_far(int pe) {
-  far_.put("a collective call", arrivals_ + self.me, &sent_[static_cast<std::size_t>(pe)], sizeof(arrival::count), pe,
-           core::tracking::otherwise);
+  const std::uint64_t count = sent_[static_cast<std::size_t>(pe)];
+  const std::uint64_t word = notification(count);
+  arrivals& own = arrivals_[self.me];
+  const auto put = [&](void* dest, const void* source, std::size_t bytes) {
+    far_.put("a collective call", dest, source, bytes, pe, core::tracking::otherwise);
+  };
+  put(&own.calls[count % 2], &call_, sizeof call_);
+  put(&own.words[count % 2], &word, sizeof word);
   far_.send(pe);
 }
 
@@ -240,6 +278,7 @@ void job::end_successfully() {
   for (int pe = 0; pe < self.pes; ++pe) {
     change_word<store_word>("shmem_global_exit", ended_, pe, std::uint64_t{1});
   }
+  place_.launcher->succeed();
   leave_ended_job();
 }
 

@@ -7,8 +7,10 @@
 ///
 /// Synchronisation is by pairs: a PE has a counter for each peer, which that peer alone advances. Two PEs take part in
 /// the collective calls that they share in one order, so a counter tells all of them apart, whatever sets or teams they
-/// are of, and the programs' own pSync arrays are not needed.
+/// are of, and the programs' own pSync arrays are not needed. With the counter comes a description of the call, which
+/// the other PE compares with its own call.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -26,10 +28,14 @@
 #include "amity/fabric/lanes.hpp"
 #include "amity/interop/shmem/am/engine.hpp"
 #include "amity/interop/shmem/am/every.hpp"
+#include "amity/interop/shmem/collective_call.hpp"
 #include "amity/interop/shmem/far_memory.hpp"
+#include "amity/interop/shmem/handle_store.hpp"
+#include "amity/interop/shmem/held_locks.hpp"
 #include "amity/interop/shmem/node_substrate.hpp"
 #include "amity/interop/shmem/process.hpp"
 #include "amity/interop/shmem/symmetric_heap.hpp"
+#include "amity/world/launch/launcher_link.hpp"
 
 namespace amity::shmem {
 
@@ -39,6 +45,7 @@ class job : private immovable {
   struct place {
     std::unique_ptr<fabric::lanes> lane;  ///< keeps peers' memory where it is, with or without the fabric
     int cpus;                             ///< that the PEs of the node share
+    std::unique_ptr<detail::launcher_link> launcher;
   };
 
   /// Joins the job that this process was started in. Collective; fills in `self`. Throws `error`.
@@ -49,25 +56,48 @@ class job : private immovable {
 
   symmetric_heap& heap() noexcept { return heap_; }
   am_engine<node_substrate>& messages() noexcept { return *messages_; }
+  handle_store<amity_shmem_team>& teams() noexcept { return teams_; }
+  handle_store<amity_shmem_context>& contexts() noexcept { return contexts_; }
+  held_locks& locks() noexcept { return locks_; }
 
   /// Zeroed memory of the library's own, at the same place of all PEs. Collective.
   void* share(std::size_t bytes);
 
+  /// This PE is in a collective call of a group. `notify` and `await` are for members of that group.
+  void begin_collective(const char* call, const group& all, const argument& first, const argument& second) {
+    const std::array values{first.value, second.value};
+    if (call == called_ && values == call_.values && call_.is_of(all)) return;
+    called_ = call;
+    argument_names_ = {first.name, second.name};
+    call_ = collective_call(call, all, values);
+    call_id_ = call_.id();
+  }
   /// Tells `pe` that this PE has come to the next point at which the two meet.
   void notify(int pe) {
     const auto index = static_cast<std::size_t>(pe);
-    ++sent_[index];
+    const std::uint64_t count = ++sent_[index];
     if (peers_arrivals_[index] == nullptr) [[unlikely]]
       return notify_far(pe);
+    arrivals& there = *peers_arrivals_[index];
+    there.calls[count % 2] = call_;
     // Release; pairs with the acquire in await().
-    std::atomic_ref(peers_arrivals_[index]->count).store(sent_[index], std::memory_order_release);
+    std::atomic_ref(there.words[count % 2]).store(notification(count), std::memory_order_release);
   }
-  /// Waits until `pe` has called `notify` as often as this PE has called `await` for it.
+  /// Waits until `pe` has called `notify` as often as this PE has called `await` for it. Ends the job if the two are in
+  /// collective calls that differ.
   void await(const char* call, int pe) {
     const auto index = static_cast<std::size_t>(pe);
     const std::uint64_t wanted = ++awaited_[index];
-    const std::atomic_ref<std::uint64_t> count(arrivals_[index].count);
-    wait([&] { return count.load(std::memory_order_acquire) >= wanted; }, [&] { return describe_meeting(call, pe); });
+    arrivals& here = arrivals_[index];
+    const std::atomic_ref<std::uint64_t> word(here.words[wanted % 2]);
+    std::uint64_t seen = 0;
+    const auto has_come = [&] {
+      seen = word.load(std::memory_order_acquire);
+      return static_cast<std::uint32_t>(seen) == static_cast<std::uint32_t>(wanted);
+    };
+    wait(has_come, [&] { return describe_meeting(call, pe); });
+    if (seen != notification(wanted)) [[unlikely]]
+      fail_difference(call, pe, here.calls[wanted % 2]);
   }
 
   /// Waits for something that a peer does, or a handler. `describe()` says in which call and for what, for a report.
@@ -76,6 +106,14 @@ class job : private immovable {
     if (ready()) return seldom_progress();
     wait(
         ready, [this] { return make_progress(); }, describe);
+  }
+  /// As `wait`, for a call that must not wait inside a handler: there it ends the job instead.
+  template <class Ready, class Describe>
+  void wait_outside_handlers(const char* call, Ready ready, Describe describe) {
+    if (ready()) return seldom_progress();
+    if (messages_->in_handler()) [[unlikely]]
+      fail_waiting_in_handler(call);
+    wait(ready, describe);
   }
   /// Waits without running handlers.
   template <class Ready, class Describe>
@@ -125,14 +163,19 @@ class job : private immovable {
   /// A word by which this PE shows the others a number.
   std::uint64_t& offer() noexcept { return *offer_; }
 
-  /// Ends the job with success, though its PEs have not come to their ends.
+  /// Ends the job with success, though its PEs have not come to their ends. PEs that compute are ended by amity's
+  /// launcher; without it, they leave when they next wait.
   [[noreturn]] void end_successfully();
   /// Lets peers know that this PE gives up.
   void abort() noexcept;
 
  private:
-  struct alignas(64) arrival {
-    std::uint64_t count;
+  /// Notifications of a peer. It can be one notification ahead of what this PE has awaited, so there are two of them,
+  /// by the parity of their count. `calls` is read for errors only: so its cache lines stay with the peer that writes
+  /// them.
+  struct alignas(64) arrivals {
+    std::array<std::uint64_t, 2> words;
+    alignas(64) std::array<collective_call, 2> calls;
   };
 
   // Handlers may look on another thread; a count that is lost does not matter.
@@ -143,11 +186,18 @@ class job : private immovable {
   }
   /// Pauses, or gives up the CPU. Leaves the program if a PE has ended the job.
   void rest(bool is_patient);
+  /// The lower half of the count, and the id of this PE's call.
+  std::uint64_t notification(std::uint64_t count) const noexcept {
+    return std::uint64_t{call_id_} << 32 | static_cast<std::uint32_t>(count);
+  }
   static std::string describe_meeting(const char* call, int pe);
+  [[noreturn, gnu::cold]] void fail_difference(const char* call, int pe, const collective_call& theirs) const;
+  [[noreturn, gnu::cold]] static void fail_waiting_in_handler(const char* call);
   void notify_far(int pe);
   /// Memory that PEs of a node map; null: the fabric has none.
   fabric::remote_memory* mapped_memory();
-  /// Memory for the heap. Where peers map it, it lies behind the static variables; elsewhere these stay where they are.
+  /// Memory for the heap, with space to align it. Where peers map it, it lies behind the static variables; elsewhere
+  /// these stay where they are.
   std::byte* take_memory(const extent& statics, std::size_t heap_bytes);
   void meet_peers(std::size_t statics_bytes);
   void leave_if_ended() {
@@ -166,10 +216,17 @@ class job : private immovable {
   std::optional<zeroed_memory> unshared_;  ///< the heap, if they do not
   std::vector<fabric::remote_handle> opened_;
   std::vector<peer_memory> peers_;
-  std::vector<arrival*> peers_arrivals_;  ///< this PE's counter in the memory of each peer; null: it is far
+  std::vector<arrivals*> peers_arrivals_;  ///< this PE's notifications in the memory of each peer; null: it is far
   std::vector<std::uint64_t> sent_;
   std::vector<std::uint64_t> awaited_;
-  arrival* arrivals_ = nullptr;
+  arrivals* arrivals_ = nullptr;
+  collective_call call_;          ///< the last one of this PE
+  const char* called_ = nullptr;  ///< its name
+  std::uint32_t call_id_ = 0;
+  std::array<const char*, 2> argument_names_{};
+  handle_store<amity_shmem_team> teams_;
+  handle_store<amity_shmem_context> contexts_;
+  held_locks locks_;
   std::uint64_t* ended_ = nullptr;
   std::uint64_t* offer_ = nullptr;
   polling_limits limits_ = polling_limits::of_own_cpu();

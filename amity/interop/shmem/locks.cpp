@@ -48,21 +48,29 @@ struct lock_word {
 
 AMITY_SHMEM_DEFINE(void, set_lock, (volatile long* lock)) {
   const lock_word word("shmem_set_lock", lock);
+  held_locks& held = self.joined->locks();
+  if (held.has_of_this_thread(lock)) {
+    fail("shmem_set_lock", fmt::format("this PE holds the lock at {} already", fmt::ptr(word.word)).c_str(),
+         "clear it first, or use shmem_test_lock");
+  }
   const std::uint32_t mine = next_of(word.draw());
   self.joined->wait(
       [&] { return served_of(word.load()) == mine; },
       [&] { return fmt::format("shmem_set_lock: the lock at {} is to be cleared", fmt::ptr(word.word)); });
+  held.add(lock);
 }
 
 AMITY_SHMEM_DEFINE(void, clear_lock, (volatile long* lock)) {
   const lock_word word("shmem_clear_lock", lock);
   // What was done under the lock is seen by whoever gets it next, wherever that is.
   if (self.far != nullptr) self.far->quiet();
-  for (std::uint64_t before = word.load();;) {
-    if (next_of(before) == served_of(before)) {
-      fail("shmem_clear_lock", fmt::format("the lock at {} is not set", fmt::ptr(word.word)).c_str(),
-           "clear a lock once, on the PE that has set it");
-    }
+  std::uint64_t before = word.load();
+  if (!self.joined->locks().remove(lock)) {
+    const char* const state = next_of(before) == served_of(before) ? "not set" : "held by another PE";
+    fail("shmem_clear_lock", fmt::format("the lock at {} is {}", fmt::ptr(word.word), state).c_str(),
+         "clear a lock once, on the PE that has set it");
+  }
+  for (;;) {
     // The lower half goes around without a carry into the upper.
     const std::uint64_t found = word.exchange(before, (before & ~(one_ticket - 1)) | (served_of(before) + 1u));
     if (found == before) return;
@@ -77,5 +85,7 @@ AMITY_SHMEM_DEFINE(int, test_lock, (volatile long* lock)) {
     self.joined->look();
     return 1;
   }
-  return word.exchange(before, before + one_ticket) == before ? 0 : 1;
+  if (word.exchange(before, before + one_ticket) != before) return 1;
+  self.joined->locks().add(lock);
+  return 0;
 }

@@ -30,12 +30,14 @@ std::size_t offset_of(const char* call, job& joined, void* pointer) {
   return at - self.heap.first;
 }
 
+constexpr const char* in_heap = "offset of the object in the symmetric heap";
+
 }  // namespace
 
 AMITY_SHMEM_DEFINE(void*, malloc, (size_t size)) {
   job& joined = running("shmem_malloc");
   void* const pointer = take(joined, size, symmetric_heap::alignment_min);
-  if (size > 0) barrier("shmem_malloc", world());
+  if (size > 0) barrier("shmem_malloc", world(), {"size", size});
   return pointer;
 }
 
@@ -47,7 +49,7 @@ AMITY_SHMEM_DEFINE(void*, calloc, (size_t count, size_t size)) {
   const bool too_large = __builtin_mul_overflow(count, size, &bytes);
   void* const pointer = too_large ? nullptr : take(joined, bytes, symmetric_heap::alignment_min);
   if (pointer != nullptr) std::memset(pointer, 0, bytes);
-  if (too_large || bytes > 0) barrier("shmem_calloc", world());
+  if (too_large || bytes > 0) barrier("shmem_calloc", world(), {"count", count}, {"size", size});
   return pointer;
 }
 
@@ -56,8 +58,8 @@ AMITY_SHMEM_DEFINE(void*, align, (size_t alignment, size_t size)) {
   if (!std::has_single_bit(alignment)) {
     fail("shmem_align", fmt::format("{} is no alignment", alignment).c_str(), "use a power of two");
   }
-  void* const pointer = alignment > symmetric_heap::alignment_max ? nullptr : take(joined, size, alignment);
-  if (size > 0) barrier("shmem_align", world());
+  void* const pointer = alignment > joined.heap().alignment_max() ? nullptr : take(joined, size, alignment);
+  if (size > 0) barrier("shmem_align", world(), {"alignment", alignment}, {"size", size});
   return pointer;
 }
 
@@ -65,7 +67,7 @@ AMITY_SHMEM_DEFINE(void, free, (void* pointer)) {
   job& joined = running("shmem_free");
   if (pointer == nullptr) return;
   const std::size_t offset = offset_of("shmem_free", joined, pointer);
-  barrier("shmem_free", world());  // a peer may be about to put there
+  barrier("shmem_free", world(), {in_heap, offset});  // a peer may be about to put there
   joined.heap().give_back(offset);
 }
 
@@ -77,7 +79,7 @@ AMITY_SHMEM_DEFINE(void*, realloc, (void* pointer, size_t size)) {
     return nullptr;
   }
   const std::size_t before = offset_of("shmem_realloc", joined, pointer);
-  barrier("shmem_realloc", world());
+  barrier("shmem_realloc", world(), {in_heap, before}, {"size", size});
   const std::size_t bytes = joined.heap().size_at(before);
   void* moved = pointer;
   if (size > bytes) {

@@ -70,7 +70,7 @@ void reduce(const char* call, const group& all, T* dest, const T* source, std::s
   const auto members = static_cast<std::size_t>(all.size);
   const auto part_begin = [&](int member) { return count * static_cast<std::size_t>(member) / members; };
   check_dest(call, dest, bytes_of(count, sizeof(T)));
-  sync(call, all);
+  sync(call, all, {"number of elements", count});
   combine_part(call, all, dest, source, part_begin(all.me), part_begin(all.me + 1), operation);
   sync(call, all);
   for (int i = 1; i < all.size; ++i) {

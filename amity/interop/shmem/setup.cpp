@@ -104,6 +104,12 @@ AMITY_SHMEM_DEFINE(void*, ptr, (const void* dest, int pe)) {
   return pshmem_addr_accessible(dest, pe) != 0 ? const_cast<void*>(reach("shmem_ptr", dest, pe)) : nullptr;
 }
 
+AMITY_SHMEM_DEFINE(void*, team_ptr, (shmem_team_t team, const void* dest, int pe)) {
+  if (team == SHMEM_TEAM_INVALID) return nullptr;
+  const group all = team_of("shmem_team_ptr", team);
+  return pe >= 0 && pe < all.size ? pshmem_ptr(dest, all.world_pe(pe)) : nullptr;
+}
+
 extern "C" {
 void start_pes(int) { begin("start_pes"); }
 int _my_pe() { return pshmem_my_pe(); }

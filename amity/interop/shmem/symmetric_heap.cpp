@@ -1,6 +1,7 @@
 #include "amity/interop/shmem/symmetric_heap.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
@@ -34,7 +35,8 @@ std::size_t heap_bytes_wanted() {
   return usual;
 }
 
-symmetric_heap::symmetric_heap(std::size_t bytes) {
+symmetric_heap::symmetric_heap(std::size_t bytes)
+    : alignment_max_(std::clamp(std::bit_floor(bytes), std::size_t{2} << 20, std::size_t{1} << 30)) {
   if (bytes > 0) free_.emplace(0, bytes);
 }
 

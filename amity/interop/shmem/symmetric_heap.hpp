@@ -17,13 +17,16 @@ std::size_t heap_bytes_wanted();
 
 class symmetric_heap {
  public:
-  static constexpr std::size_t alignment_min = 64;                    ///< no two objects share a cache line
-  static constexpr std::size_t alignment_max = std::size_t{2} << 20;  ///< what the heap itself has: a huge page
+  static constexpr std::size_t alignment_min = 64;  ///< no two objects share a cache line
 
   explicit symmetric_heap(std::size_t bytes);
 
-  /// The offset of `bytes` > 0 at a multiple of `alignment`, a power of two up to `alignment_max`; nothing: there is no
-  /// such space.
+  /// The largest alignment of an object, which the heap itself must have: that of a huge page of 2 MiB, or what the
+  /// whole heap has space for, at most 1 GiB.
+  std::size_t alignment_max() const noexcept { return alignment_max_; }
+
+  /// The offset of `bytes` > 0 at a multiple of `alignment`, a power of two up to `alignment_max()`; nothing: there is
+  /// no such space.
   std::optional<std::size_t> take(std::size_t bytes, std::size_t alignment = alignment_min);
 
   /// Bytes of what was taken at `offset`; 0: nothing was.
@@ -33,6 +36,7 @@ class symmetric_heap {
   void give_back(std::size_t offset);
 
  private:
+  std::size_t alignment_max_;
   std::map<std::size_t, std::size_t> free_;   ///< bytes by offset; no two touch
   std::map<std::size_t, std::size_t> taken_;  ///< likewise, but they may touch
 };

@@ -35,11 +35,19 @@ group team_of(const char* call, shmem_team_t team) {
   if (team == SHMEM_TEAM_INVALID) fail(call, "the team is SHMEM_TEAM_INVALID", "use a team that this PE is in");
   if (team == SHMEM_TEAM_WORLD) return world();
   if (team == SHMEM_TEAM_SHARED) return sharing_memory();
+  if (team->size == 0) fail(call, "the team was destroyed", "use a team until its shmem_team_destroy");
   return *team;
 }
 
-void fail_context(const char* call) {
-  fail(call, "the context is SHMEM_CTX_INVALID", "use SHMEM_CTX_DEFAULT, or one that was created");
+void fail_context(const char* call, shmem_ctx_t context, int pe) {
+  if (self.pes == 0) fail_outside(call);
+  if (context == SHMEM_CTX_INVALID) {
+    fail(call, "the context is SHMEM_CTX_INVALID", "use SHMEM_CTX_DEFAULT, or a context of shmem_ctx_create");
+  }
+  if (context->pes.size == 0) {
+    fail(call, "the context was destroyed", "use a context until its shmem_ctx_destroy, and destroy it once");
+  }
+  fail_pe(call, pe, context->pes.size);
 }
 
 }  // namespace amity::shmem
@@ -65,8 +73,11 @@ shmem_team_t split(const group& parent, int start, int stride, int size, int con
   const int me = stride == 0 ? distance : distance / stride;
   const bool member = me >= 0 && me < size && start + me * stride == parent.me;
   if (!member) return SHMEM_TEAM_INVALID;
-  return new amity_shmem_team{
-      .start = parent.world_pe(start), .stride = parent.stride * stride, .size = size, .me = me, .contexts = contexts};
+  return self.joined->teams().create({.start = parent.world_pe(start),
+                                      .stride = parent.stride * stride,
+                                      .size = size,
+                                      .me = me,
+                                      .contexts = contexts});
 }
 
 }  // namespace
@@ -81,7 +92,8 @@ AMITY_SHMEM_DEFINE(int, team_n_pes, (shmem_team_t team)) {
 
 AMITY_SHMEM_DEFINE(int, team_get_config, (shmem_team_t team, long mask, shmem_team_config_t* config)) {
   if (team == SHMEM_TEAM_INVALID) return -1;
-  if ((mask & SHMEM_TEAM_NUM_CONTEXTS) != 0) config->num_contexts = team_of("shmem_team_get_config", team).contexts;
+  const group all = team_of("shmem_team_get_config", team);
+  if ((mask & SHMEM_TEAM_NUM_CONTEXTS) != 0) config->num_contexts = all.contexts;
   return 0;
 }
 
@@ -127,13 +139,15 @@ AMITY_SHMEM_DEFINE(int, team_split_2d,
 
 AMITY_SHMEM_DEFINE(void, team_destroy, (shmem_team_t team)) {
   if (team == SHMEM_TEAM_INVALID || team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED) return;
-  delete team;
+  team_of("shmem_team_destroy", team);
+  self.joined->teams().destroy(team);
 }
 
 AMITY_SHMEM_DEFINE(int, team_create_ctx, (shmem_team_t team, long, shmem_ctx_t* context)) {
   *context = SHMEM_CTX_INVALID;
   if (team == SHMEM_TEAM_INVALID) return 1;
-  *context = new amity_shmem_context{.team = team, .pes = team_of("shmem_team_create_ctx", team)};
+  const group pes = team_of("shmem_team_create_ctx", team);
+  *context = self.joined->contexts().create({.team = team, .pes = pes});
   return 0;
 }
 
@@ -146,11 +160,13 @@ AMITY_SHMEM_DEFINE(void, ctx_destroy, (shmem_ctx_t context)) {
   if (context == SHMEM_CTX_DEFAULT) {
     fail("shmem_ctx_destroy", "it is called for SHMEM_CTX_DEFAULT", "destroy what shmem_ctx_create has made");
   }
+  check_context("shmem_ctx_destroy", context);
   shmem_ctx_quiet(context);
-  delete context;
+  self.joined->contexts().destroy(context);
 }
 
 AMITY_SHMEM_DEFINE(int, ctx_get_team, (shmem_ctx_t context, shmem_team_t* team)) {
+  if (context != SHMEM_CTX_INVALID) check_context("shmem_ctx_get_team", context);
   *team = context == SHMEM_CTX_INVALID   ? SHMEM_TEAM_INVALID
           : context == SHMEM_CTX_DEFAULT ? SHMEM_TEAM_WORLD
                                          : context->team;

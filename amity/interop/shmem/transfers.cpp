@@ -155,10 +155,14 @@ AMITY_SHMEM_DEFINE(void, quiet, ()) {
   seldom_progress();
 }
 AMITY_SHMEM_DEFINE(void, ctx_fence, (shmem_ctx_t context)) {
-  if (context != SHMEM_CTX_INVALID) pshmem_fence();
+  if (context == SHMEM_CTX_INVALID) return;
+  check_context("shmem_ctx_fence", context);
+  pshmem_fence();
 }
 AMITY_SHMEM_DEFINE(void, ctx_quiet, (shmem_ctx_t context)) {
-  if (context != SHMEM_CTX_INVALID) pshmem_quiet();
+  if (context == SHMEM_CTX_INVALID) return;
+  check_context("shmem_ctx_quiet", context);
+  pshmem_quiet();
 }
 
 #define DEFINE_PUT(name, type, act, unit)                                                      \

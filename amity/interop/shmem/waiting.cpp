@@ -49,8 +49,9 @@ const void* address(const volatile void* variable) { return const_cast<const voi
 template <class T>
 T wait_for(const char* call, volatile T* variable, int comparison, T value) {
   T seen = 0;
-  running(call).wait([&] { return compare(call, seen = load(variable), comparison, value); },
-                     [&] { return fmt::format("{}: the variable at {} is {}", call, address(variable), seen); });
+  running(call).wait_outside_handlers(
+      call, [&] { return compare(call, seen = load(variable), comparison, value); },
+      [&] { return fmt::format("{}: the variable at {} is {}", call, address(variable), seen); });
   return seen;
 }
 
@@ -112,18 +113,21 @@ struct conditions {
 
   // Where no variable counts there is nothing to wait for.
   void wait_all() const {
-    running(call).wait([&] { return all(); }, description());
+    running(call).wait_outside_handlers(
+        call, [&] { return all(); }, description());
   }
   std::size_t wait_any() const {
     std::size_t found = SIZE_MAX;
     const bool nothing = none_counts();
-    running(call).wait([&] { return (found = any()) != SIZE_MAX || nothing; }, description());
+    running(call).wait_outside_handlers(
+        call, [&] { return (found = any()) != SIZE_MAX || nothing; }, description());
     return found;
   }
   std::size_t wait_some(std::size_t* indices) const {
     std::size_t found = 0;
     const bool nothing = none_counts();
-    running(call).wait([&] { return (found = some(indices)) > 0 || nothing; }, description());
+    running(call).wait_outside_handlers(
+        call, [&] { return (found = some(indices)) > 0 || nothing; }, description());
     return found;
   }
   // Programs that test in a loop make progress by that.

@@ -23,6 +23,16 @@ constexpr auto time_to_leave = 300ms;
 constexpr auto time_to_end = 400ms;
 constexpr auto time_to_end_after_interrupt = 2s;
 
+/// The calls by which programs join and leave a job.
+struct api_calls {
+  const char* join;
+  const char* early_end;  ///< how a rank ended that has joined and not left
+};
+api_calls calls_of(fabric::shm::job_api api) {
+  if (api == fabric::shm::job_api::openshmem) return {"shmem_init", "without a call of shmem_finalize"};
+  return {"amity::run", "inside amity::run, without leaving it"};
+}
+
 // How often to look at what announces itself by no event: a rank that joins a job which it should not, and our place
 // in the foreground.
 constexpr auto closer_look = 200ms;
@@ -208,8 +218,8 @@ void job::look_for_waiting_ranks() {
   next_look_ = clock::now() + closer_look;
   for (rank_t rank = 0; rank < size(); ++rank) {
     if (process_of(rank).end() || state_of(rank) != rank_state::joined) continue;
-    return settle({1, fmt::format("{} exited without calling amity::run, where rank {} waits for it",
-                                  name_of(deserter()), rank)});
+    return settle({1, fmt::format("{} exited without calling {}, where rank {} waits for it", name_of(deserter()),
+                                  calls_of(memory_.notes().api).join, rank)});
   }
 }
 
@@ -230,6 +240,7 @@ void job::rank_ended(rank_t rank) {
   if (settled_) return;
   if (process_of(rank).end()->well() && state_of(rank) == rank_state::absent) absent_ends_.push_back(rank);
   const auto found = judge(rank);
+  if (!found && !first_failure_ && memory_.notes().succeeded) return settle_success();
   // A rank that aborts the job knows the cause, but the others may be gone before it: wait for what becomes of it.
   const rank_t aborter = culprit();
   const bool aborter_runs = aborter != no_rank && aborter < size() && !process_of(aborter).end();
@@ -251,8 +262,8 @@ std::optional<job::verdict> job::judge(rank_t rank) const {
                    fmt::format("{} was killed by signal {} ({})", name_of(rank), end.number, ::strsignal(end.number))};
   }
   if (end.number != 0) return verdict{status, fmt::format("{} exited with status {}", name_of(rank), end.number)};
-  if (state_of(rank) != rank_state::joined) return std::nullopt;
-  return verdict{1, fmt::format("{} exited with status 0 inside amity::run, without leaving it", name_of(rank))};
+  if (state_of(rank) != rank_state::joined || memory_.notes().succeeded) return std::nullopt;
+  return verdict{1, fmt::format("{} exited with status 0 {}", name_of(rank), calls_of(memory_.notes().api).early_end)};
 }
 
 std::string job::name_of(rank_t rank) const { return fmt::format("rank {} (pid {})", rank, process_of(rank).pid()); }
@@ -265,8 +276,18 @@ void job::settle(const verdict& found, std::string_view victims) {
   if (stage_ == stage::running) ask_to_leave();
 }
 
+/// A rank has ended the job well. Those that wait for others learn it from that rank, and leave by themselves.
+void job::settle_success() {
+  settled_ = true;
+  if (stage_ == stage::running) let_leave();
+}
+
 void job::ask_to_leave() {
   memory_.abort(no_rank);
+  let_leave();
+}
+
+void job::let_leave() {
   stage_ = stage::leaving;
   stage_end_ = clock::now() + time_to_leave;
 }

@@ -70,8 +70,10 @@ class job : private immovable {
   void rank_ended(rank_t rank);
   std::optional<verdict> judge(rank_t rank) const;
   void settle(const verdict& found, std::string_view victims = "the other ranks");
+  void settle_success();
 
   void ask_to_leave();
+  void let_leave();
   void tell_to_end(int signal, clock::duration time);
   void kill();
   void advance();

@@ -117,13 +117,14 @@ int run_pagerank(session& job) {
   job.verify(
       [&] {
         const pagerank_check check = check_pagerank(job.ranks(), graph, found, how);
-        return check.right(found, how) ? std::string()
-                                       : fmt::format("one more round would change ranks by {:.3g}, and they sum to {}",
-                                                     check.residual, check.total);
+        return check.right(found, how)
+                   ? std::string()
+                   : fmt::format("one more round would change the values by {:.3g}, and they sum to {}", check.residual,
+                                 check.total);
       },
       result,
-      converged ? "one more round changes nothing that matters; ranks sum to 1"
-                : "one more round changes no more than the last; ranks sum to 1");
+      converged ? "one more round changes nothing that matters; the values sum to 1"
+                : "one more round changes no more than the last; the values sum to 1");
   write_output(job, input, graph, columns::value, [&](std::size_t part, vertex row) {
     return vertex_line{fmt::format("{:.9g}", found.parts[part][row])};
   });
@@ -132,9 +133,9 @@ int run_pagerank(session& job) {
   for (const valued& v : top) wanted.push_back(v.number);
   const auto labels = input.names.texts(job.ranks(), wanted);
   report::json list = report::json::array();
-  std::string text = fmt::format("  {:>12}  {}\n", "rank", input.noun);
+  std::string text = fmt::format("  {:>12}  {}\n", "PageRank", input.noun);
   for (std::size_t i = 0; i < top.size(); ++i) {
-    list.push_back({{"label", labels[i]}, {"rank", top[i].value}});
+    list.push_back({{"label", labels[i]}, {"pagerank", top[i].value}});
     text += fmt::format("  {:>12.4g}  {}\n", top[i].value, labels[i]);
   }
   result.add("highest", list);

@@ -4,6 +4,11 @@
 #include <array>
 #include <cctype>
 #include <string>
+#include <vector>
+
+#include "apps/graph/input/formats.hpp"
+#include "apps/graph/input/weight_text.hpp"
+#include "apps/graph/input/words.hpp"
 
 namespace amity::apps::graph {
 namespace {
@@ -14,7 +19,7 @@ constexpr auto unpack = "unpack it first, and pack it by gzip or pass it through
 constexpr auto extract = "extract it, and name the file with the graph"sv;
 constexpr auto convert = "write its edges as text, 'source target' or 'source target length' on each line"sv;
 
-/// Bytes at a fixed place of each file of the format.
+/// Bytes at a fixed place of each file of the format, which also has bytes that are no text.
 struct signature {
   std::size_t offset;
   std::string_view bytes;
@@ -66,7 +71,30 @@ constexpr auto extensions = std::to_array<extension>({
     {".gv", {"DOT (Graphviz)", convert}},
     {".json", {"JSON", convert}},
     {".jsonl", {"JSON", convert}},
+    {".sif", {"SIF (source, interaction, target)", convert}},
+    {".paj", {"Pajek", convert}},
 });
+
+/// Whether there is a control character, as in binary data. Without one, a signature of printable characters is no
+/// proof: vertices can be named PAR1. With one, a word such as "graph [" is none.
+bool has_control_character(std::string_view head) {
+  constexpr std::size_t searched_bytes_max = 512;
+  return std::ranges::any_of(head.substr(0, searched_bytes_max),
+                             [](unsigned char c) { return std::iscntrl(c) != 0 && std::isspace(c) == 0; });
+}
+
+/// A byte order mark of UTF-16, and characters below 256.
+bool is_utf16(std::string_view head) {
+  const bool little_endian = head.starts_with("\xff\xfe");
+  if (!little_endian && !head.starts_with("\xfe\xff")) return false;
+  constexpr std::size_t searched_bytes_max = 64;
+  const std::size_t end = std::min(head.size(), searched_bytes_max);
+  for (std::size_t i = 2; i < end; ++i) {
+    const bool upper = (i % 2 == 1) == little_endian;
+    if ((head[i] == '\0') != upper) return false;
+  }
+  return end > 2;
+}
 
 /// "BZh", the size of blocks as a digit, then a block or the end.
 bool is_bzip2(std::string_view head) {
@@ -112,11 +140,6 @@ std::string_view take_name(std::string_view& text) {
   return name;
 }
 
-/// Whether `word` is `lower_case`, in letters of any case.
-bool is_word(std::string_view word, std::string_view lower_case) {
-  return std::ranges::equal(word, lower_case, {}, [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-}
-
 /// "digraph name {"
 bool is_dot(std::string_view text) {
   skip_comments(text);
@@ -147,24 +170,135 @@ bool is_gml(std::string_view text) {
   return false;
 }
 
-/// An object, or an array of anything but bare words.
+/// Skips a string, a number or a literal of JSON; false if there is none. A word at the end of the text may be cut off.
+bool skip_json_scalar(std::string_view& text) {
+  if (text.starts_with('"')) {
+    std::size_t end = 1;
+    while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return true;
+  }
+  const auto ends = [](unsigned char c) {
+    return std::isalnum(c) == 0 && "+-."sv.find(static_cast<char>(c)) == ""sv.npos;
+  };
+  const std::string_view word(text.begin(), std::ranges::find_if(text, ends));
+  text.remove_prefix(word.size());
+  if (word.empty() || text.empty()) return !word.empty();
+  const bool number = (word[0] == '-' || is_digits(word.substr(0, 1))) && parse_number(word);
+  return number || word == "true" || word == "false" || word == "null";
+}
+
+/// Whether the text is an object or an array of JSON as far as it goes: brackets match, there is a comma or colon
+/// between values, and the line ends behind the last bracket.
 bool is_json(std::string_view text) {
-  const bool object = text.starts_with('{');
-  if (!object && !text.starts_with('[')) return false;
-  text.remove_prefix(1);
-  skip_blanks(text);
-  return !text.empty() && (object ? "\"}"sv : "[]{\"-0123456789"sv).find(text.front()) != std::string_view::npos;
+  if (!text.starts_with('{') && !text.starts_with('[')) return false;
+  std::string open;  // brackets
+  bool after_value = false;
+  do {
+    skip_blanks(text);
+    if (text.empty()) return true;
+    const char next = text.front();
+    const bool opens = next == '{' || next == '[', closes = next == '}' || next == ']';
+    const bool separates = next == ',' || next == ':';
+    if (after_value ? !(closes || separates) : separates) return false;
+    if (closes && open.back() != (next == '}' ? '{' : '[')) return false;
+    if (opens) open += next;
+    if (closes) open.pop_back();
+    after_value = !opens && !separates;
+    if (opens || closes || separates) {
+      text.remove_prefix(1);
+    } else if (!skip_json_scalar(text)) {
+      return false;
+    }
+  } while (!open.empty());
+  return text.substr(0, text.find('\n')).find_first_not_of(blanks) == text.npos;
+}
+
+bool has_xml_declaration(std::string_view text) {
+  return take_word(text) == "<?xml" && take_word(text).starts_with("version=");
+}
+
+/// "*Vertices n", perhaps behind "*Network name".
+bool is_pajek(std::string_view text) {
+  constexpr auto comments = "%#"sv;
+  std::string_view line = first_content(text, comments);
+  std::string_view rest = line;
+  if (is_word(take_word(rest), "*network")) {
+    text.remove_prefix(static_cast<std::size_t>(line.data() + line.size() - text.data()));
+    line = first_content(text, comments);
+  }
+  return is_word(take_word(line), "*vertices") && is_digits(take_word(line));
+}
+
+/// A name alone on the first line.
+bool is_adjacency_graph(std::string_view text) {
+  constexpr std::array names{"AdjacencyGraph"sv,      "WeightedAdjacencyGraph"sv,
+                             "AdjacencyHypergraph"sv, "WeightedAdjacencyHypergraph"sv,
+                             "EdgeArray"sv,           "WeightedEdgeArray"sv};
+  std::string_view line;
+  take_line(text, line);
+  const std::string_view name = take_word(line);
+  return std::ranges::find(names, name) != names.end() && take_word(line).empty();
+}
+
+/// The columns of the lines of an edge list that are neither blank nor comments.
+std::vector<columns_of_line> split_lines(std::string_view text) {
+  std::vector<columns_of_line> lines;
+  for (std::string_view line; take_line(text, line);) {
+    const columns_of_line found = split_columns(line);
+    if (found.count > 0 && found.text[0][0] != '#' && found.text[0][0] != '%') lines.push_back(found);
+  }
+  return lines;
+}
+
+bool is_number(std::string_view word) { return parse_number(word).has_value(); }
+
+/// Whether these are the lines of an edge list. One alone is no proof.
+bool are_edges(const std::vector<columns_of_line>& lines) {
+  return lines.size() > 1 && std::ranges::all_of(lines, [&](const columns_of_line& each) {
+           return each.count == lines[0].count && (each.count == 2 || (each.count == 3 && is_number(each.text[2])));
+         });
+}
+
+/// Whether the second column is an interaction of SIF's, or the arrow of an edge. Lines whose third column is no number
+/// are left to the reader of edge lists, whose error names them.
+bool have_interactions(const std::vector<columns_of_line>& lines) {
+  constexpr std::array interactions{"pp"sv, "pd"sv, "pr"sv, "rc"sv, "cr"sv, "gl"sv, "pm"sv, "mp"sv, "->"sv, "--"sv};
+  return !lines.empty() && std::ranges::all_of(lines, [&](const columns_of_line& each) {
+    return each.count == 3 && std::ranges::find(interactions, each.text[1]) != interactions.end() &&
+           is_number(each.text[2]);
+  });
+}
+
+/// Whether the first line has two names, and all others have two numbers.
+bool have_header(const std::vector<columns_of_line>& lines) {
+  return lines.size() > 1 && std::ranges::all_of(lines, [&](const columns_of_line& each) {
+           const bool first = &each == &lines[0];
+           return each.count == 2 && is_number(each.text[0]) != first && is_number(each.text[1]) != first;
+         });
 }
 
 std::optional<foreign_format> find_text_format(std::string_view text) {
   constexpr std::size_t searched_bytes_max = std::size_t{1} << 16;
-  text = text.substr(0, searched_bytes_max);
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark
+  text = without_byte_order_mark(text);
+  if (text.size() > searched_bytes_max) {  // whole lines, if there is one
+    text = text.substr(0, searched_bytes_max);
+    text = text.substr(0, text.rfind('\n'));
+  }
   skip_blanks(text);
+  if (is_json(text)) return foreign_format{"JSON", convert};
+  if (is_pajek(text)) return foreign_format{"Pajek", convert};
+  if (is_adjacency_graph(text)) return foreign_format{"an AdjacencyGraph or EdgeArray of Ligra and PBBS", convert};
+  const auto lines = split_lines(text);
+  if (have_interactions(lines)) return foreign_format{"SIF (source, interaction, target)", convert};
+  if (have_header(lines)) {
+    return foreign_format{"a table with the names of its columns on the first line",
+                          "remove that line, or let it begin with #"};
+  }
+  if (are_edges(lines) && !has_xml_declaration(text)) return std::nullopt;
   if (text.starts_with("<?xml") || text.starts_with("<!--") || text.starts_with("<graphml")) {
     return foreign_format{text.find("<gexf") != text.npos ? "GEXF" : "XML (such as GraphML)", convert};
   }
-  if (is_json(text)) return foreign_format{"JSON", convert};
   if (is_dot(text)) return foreign_format{"DOT (Graphviz)", convert};
   if (is_gml(text)) return foreign_format{"GML", convert};
   return std::nullopt;
@@ -173,17 +307,19 @@ std::optional<foreign_format> find_text_format(std::string_view text) {
 }  // namespace
 
 std::optional<foreign_format> find_foreign_format(std::string_view file_name, std::string_view head) {
-  const auto by_content = std::ranges::find_if(signatures, [&](const signature& known) {
-    return head.size() >= known.offset && head.substr(known.offset).starts_with(known.bytes);
-  });
-  if (by_content != signatures.end()) return by_content->format;
-  if (is_bzip2(head)) return foreign_format{"bzip2 data", unpack};
-  const auto by_name = std::ranges::find_if(extensions, [&](const extension& known) {
-    return file_name.size() > known.ending.size() &&
-           is_word(file_name.substr(file_name.size() - known.ending.size()), known.ending);
-  });
+  const bool binary = has_control_character(head);
+  if (binary) {
+    const auto by_content = std::ranges::find_if(signatures, [&](const signature& known) {
+      return head.size() >= known.offset && head.substr(known.offset).starts_with(known.bytes);
+    });
+    if (by_content != signatures.end()) return by_content->format;
+    if (is_bzip2(head)) return foreign_format{"bzip2 data", unpack};
+    if (is_utf16(head)) return foreign_format{"text in UTF-16", "write it in UTF-8"};
+  }
+  const auto by_name =
+      std::ranges::find_if(extensions, [&](const extension& known) { return has_extension(file_name, known.ending); });
   if (by_name != extensions.end()) return by_name->format;
-  return find_text_format(head);
+  return binary ? std::nullopt : find_text_format(head);
 }
 
 }  // namespace amity::apps::graph

@@ -12,6 +12,7 @@
 #include "amity/base/error.hpp"
 #include "apps/graph/console/text.hpp"
 #include "apps/graph/input/foreign_formats.hpp"
+#include "apps/graph/input/words.hpp"
 
 namespace amity::apps::graph {
 namespace {
@@ -36,7 +37,7 @@ constexpr auto table = std::to_array<format>({
 
 const format& choose(const std::string& wanted, std::string_view file_name, std::string_view head) {
   const std::string_view whole_name = file_name;
-  if (file_name.ends_with(".gz")) file_name.remove_suffix(3);
+  if (has_extension(file_name, ".gz")) file_name.remove_suffix(3);
   if (wanted.empty()) {
     if (const auto foreign = find_foreign_format(file_name, head)) {
       fail(whole_name, fmt::format("this is {}, which is not supported", foreign->name),
@@ -53,6 +54,11 @@ const format& choose(const std::string& wanted, std::string_view file_name, std:
 }  // namespace
 
 std::span<const format> format_table() { return table; }
+
+bool has_extension(std::string_view file_name, std::string_view extension) {
+  return file_name.size() > extension.size() &&
+         is_word(file_name.substr(file_name.size() - extension.size()), extension);
+}
 
 std::string format_problem(const std::string& name) {
   std::vector<std::string_view> names;

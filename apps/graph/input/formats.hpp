@@ -31,7 +31,8 @@ struct format {
   std::string_view help;  ///< one line
   bool numbered;          ///< vertices are consecutive numbers, and the user may state how many there are
 
-  /// Whether a file with this name (without ".gz") that begins with these bytes is of this format.
+  /// Whether a file with this name (without ".gz") that begins with these bytes is of this format, or a damaged file of
+  /// it. What the reader accepts of a file is recognized in a pipe, too, which has no name.
   bool (*recognises)(std::string_view file_name, std::string_view head);
 
   /// Reads what is this rank's turn of `from`. Throws `input_error` with file, line or byte, and reason, for malformed
@@ -63,6 +64,9 @@ void read_metis(input& from, const read_options& options, edge_list& into);
 void read_dimacs(input& from, const read_options& options, edge_list& into);
 void read_wordnet(input& from, const read_options& options, edge_list& into);
 void read_text_edges(input& from, const read_options& options, edge_list& into);
+
+/// Whether the name of a file has this extension, in letters of any case.
+bool has_extension(std::string_view file_name, std::string_view extension);
 
 bool is_matrix_market(std::string_view file_name, std::string_view head);
 bool is_graph500_packed(std::string_view file_name, std::string_view head);

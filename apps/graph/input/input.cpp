@@ -136,7 +136,8 @@ std::span<const char> input::next_block() {
 bool line_reader::load() {
   const auto block = from_.next_block();
   rest_ = {block.data(), block.size()};
-  return !block.empty();
+  if (line_number_ == 0) rest_ = without_byte_order_mark(rest_);
+  return !rest_.empty();
 }
 
 /// The next line, whoever's it is.

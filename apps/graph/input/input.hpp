@@ -43,6 +43,12 @@ class input_error : public error {
 /// The name of a file that stands for standard input.
 inline constexpr std::string_view standard_input = "-";
 
+/// A text without the byte order mark with which some editors and spreadsheets begin UTF-8.
+constexpr std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  return text.starts_with(mark) ? text.substr(mark.size()) : text;
+}
+
 /// Whose turn a block is: block i is that of rank i modulo `ranks`.
 struct turns {
   rank_t rank = 0;
@@ -112,7 +118,7 @@ class input {
   std::uint64_t bytes_told_ = 0;  // to the watcher
 };
 
-/// Cuts an input into lines. A line belongs to the block in which it begins.
+/// Cuts an input into lines, without a byte order mark. A line belongs to the block in which it begins.
 class line_reader {
  public:
   /// No line of most text formats is longer; a binary file read as text would be.

@@ -15,15 +15,25 @@ constexpr char comment = 'c';
 
 }  // namespace
 
+/// By its name, or by "p PROBLEM n m". With fewer words that line is an edge, such as from p to sp.
 bool is_dimacs(std::string_view file_name, std::string_view head) {
-  return file_name.ends_with(".gr") || head.starts_with("p sp ") || head.find("\np sp ") != std::string_view::npos;
+  if (has_extension(file_name, ".gr")) return true;
+  std::string_view line = first_content(head, "c#%");
+  return is_word(take_word(line), "p") && !take_word(line).empty() && is_digits(take_word(line)) &&
+         is_digits(take_word(line));
 }
 
 void read_dimacs(input& from, const read_options& options, edge_list& into) {
   line_reader lines(from);
   std::string_view line;
   if (!next_content(lines, line, comment)) lines.fail("the file ends before the line 'p sp'", repair);
-  if (take_word(line) != "p" || take_word(line) != "sp") lines.fail("the first line is not 'p sp'", repair);
+  const std::string_view mark = take_word(line);
+  const std::string_view problem = take_word(line);
+  if (mark != "p" || problem.empty()) lines.fail("the first line is not 'p sp'", repair);
+  if (problem != "sp") {
+    lines.fail(fmt::format("the DIMACS problem '{}' is not read", problem),
+               "name a file of shortest paths, 'p sp', or write its edges as text, 'source target' on each line");
+  }
   const std::uint64_t vertices = take_number(line, "number of vertices", lines, repair);
   const std::uint64_t arcs = take_number(line, "number of arcs", lines, repair);
   if (!take_word(line).empty()) lines.fail("there is more on the line than the two sizes", repair);

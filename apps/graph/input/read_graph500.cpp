@@ -103,7 +103,7 @@ void read_records(input& from, const read_options& options, edge_list& into) {
 
 /// By its name, or by a byte that no text has.
 bool is_binary(std::string_view name, std::string_view head) {
-  return name.ends_with(".graph500") || name.ends_with(".g500") || name.ends_with(".bin") ||
+  return has_extension(name, ".graph500") || has_extension(name, ".g500") || has_extension(name, ".bin") ||
          head.substr(0, 4096).find('\0') != std::string_view::npos;
 }
 
@@ -125,13 +125,13 @@ bool begins_with_edges(std::string_view head) {
 }  // namespace
 
 bool is_graph500_packed(std::string_view file_name, std::string_view head) {
-  if (file_name.ends_with(".packed")) return true;
-  if (file_name.ends_with(".int64")) return false;
+  if (has_extension(file_name, ".packed")) return true;
+  if (has_extension(file_name, ".int64")) return false;
   return is_binary(file_name, head) && begins_with_edges<packed_record>(head) && !begins_with_edges<int64_record>(head);
 }
 
 bool is_graph500_int64(std::string_view file_name, std::string_view head) {
-  return file_name.ends_with(".int64") || is_binary(file_name, head);
+  return has_extension(file_name, ".int64") || is_binary(file_name, head);
 }
 
 void read_graph500_packed(input& from, const read_options& options, edge_list& into) {

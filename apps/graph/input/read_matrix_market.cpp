@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 
+#include "amity/base/edit_distance.hpp"
 #include "apps/graph/input/formats.hpp"
 #include "apps/graph/input/words.hpp"
 
@@ -36,10 +37,15 @@ std::string lower(std::string_view word) {
 }
 
 void read_banner(std::string_view line, const line_reader& lines, header& into) {
+  std::string_view rest = line;
+  const std::string_view found = take_word(rest);
   std::array<std::string, 5> words;
   for (std::string& word : words) word = lower(take_word(line));
   const auto& [start, object, layout, field, symmetry] = words;
-  if (start != lower(banner)) lines.fail(fmt::format("the file does not begin with {}", banner), "see --format");
+  if (start != lower(banner)) {
+    lines.fail(fmt::format("the file does not begin with {}", banner),
+               fmt::format("write that in place of '{}' on the first line, or name another format by --format", found));
+  }
   const auto want = [&](std::string_view what, const std::string& word, std::initializer_list<std::string_view> known) {
     if (std::find(known.begin(), known.end(), word) != known.end()) return;
     lines.fail(fmt::format("the {} '{}' is not read", what, word),
@@ -52,6 +58,18 @@ void read_banner(std::string_view line, const line_reader& lines, header& into) 
   into.pattern = field == "pattern";
   into.integer = field == "integer";
   into.symmetric = symmetry == "symmetric";
+}
+
+/// Whether a comment is a banner, perhaps a damaged one: "MatrixMarket" with at most two mistakes, or "matrix
+/// coordinate" among the first words.
+bool is_banner(std::string_view line) {
+  constexpr std::size_t mistakes_max = 2;
+  line.remove_prefix(std::min(line.find_first_not_of("%# \t"), line.size()));
+  std::array<std::string, 4> words;
+  for (std::string& word : words) word = lower(take_word(line));
+  if (words[0].size() <= 2 * banner.size() && edit_distance(words[0], "matrixmarket") <= mistakes_max) return true;
+  const std::array<std::string, 2> begin{"matrix", "coordinate"};
+  return std::ranges::search(words, begin).begin() != words.end();
 }
 
 header read_header(line_reader& lines, const read_options& options) {
@@ -75,7 +93,7 @@ header read_header(line_reader& lines, const read_options& options) {
 
 bool is_integer(std::string_view word) {
   if (word.starts_with('-') || word.starts_with('+')) word.remove_prefix(1);
-  return !word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
+  return is_digits(word);
 }
 
 /// Takes the value of an entry, which must have the type that the header states even if lengths are not used.
@@ -93,8 +111,17 @@ std::optional<weight_value> take_value(std::string_view& line, const header& exp
 
 }  // namespace
 
+/// By its name, or by a banner in front of the first line that is no comment. The reader refuses one that is damaged.
 bool is_matrix_market(std::string_view file_name, std::string_view head) {
-  return file_name.ends_with(".mtx") || head.starts_with(banner);
+  if (has_extension(file_name, ".mtx")) return true;
+  head = without_byte_order_mark(head);
+  for (std::string_view line; take_line(head, line);) {
+    const std::size_t begin = line.find_first_not_of(" \t");
+    if (begin == line.npos) continue;
+    if (line[begin] != comment && line[begin] != '#') return false;
+    if (is_banner(line)) return true;
+  }
+  return false;
 }
 
 void read_matrix_market(input& from, const read_options& options, edge_list& into) {

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include "amity/base/random.hpp"
 #include "apps/graph/input/formats.hpp"
@@ -27,7 +28,7 @@ struct header {
   bool edge_weights = false;
 };
 
-header read_header(line_reader& lines, const read_options& options) {
+header read_header(line_reader& lines) {
   header result;
   std::string_view line;
   if (!next_content(lines, line, comment)) lines.fail("the file ends before the line with the sizes", repair);
@@ -51,7 +52,6 @@ header read_header(line_reader& lines, const read_options& options) {
   if (!take_word(line).empty())
     lines.fail("there is more on the line than sizes, format and number of weights", repair);
   result.vertex_weights = sizes + (weights ? constraints : 0);
-  check_vertex_count(lines.where(), result.vertices, result.edges, options);
   return result;
 }
 
@@ -69,33 +69,84 @@ std::uint64_t print_of(vertex lesser, vertex greater, const weight_value& weight
   return splitmix64::mix(splitmix64::mix(std::uint64_t{lesser} << 32 | greater) ^ print_of(weight));
 }
 
-/// The rest of a vertex's line. An edge is kept where its lesser end lists it.
-void read_neighbours(std::string_view line, vertex own, const header& expected, const read_options& options,
-                     const line_reader& lines, edge_list& into) {
+/// Gives each neighbor on the line of a vertex to `take`, with the weight of the edge if the file has weights.
+template <class Take>
+void each_neighbor(std::string_view line, vertex own, const header& expected, const read_options& options,
+                   const line_reader& lines, const Take& take) {
   for (std::uint64_t i = 0; i < expected.vertex_weights; ++i) take_number(line, "weight of the vertex", lines, repair);
   for (std::string_view rest = line; !take_word(rest).empty(); rest = line) {
     const vertex other = take_vertex(line, "vertex", expected.vertices, lines, repair);
     std::optional<weight_value> length;
     if (expected.edge_weights) length = take_length(line, "weight", options, lines, repair);
     if (other == own) lines.fail(fmt::format("vertex {} is a neighbour of itself", own + 1), repair);
+    take(other, length);
+  }
+}
+
+/// The line of a vertex. An edge is kept where its lesser end lists it.
+void read_neighbours(std::string_view line, vertex own, const header& expected, const read_options& options,
+                     const line_reader& lines, edge_list& into) {
+  each_neighbor(line, own, expected, options, lines, [&](vertex other, const std::optional<weight_value>& length) {
     ++into.listed;
     const std::uint64_t print = print_of(std::min(own, other), std::max(own, other), length.value_or(1));
     into.unpaired += own < other ? print : -print;
-    if (own > other) continue;
+    if (own > other) return;
     into.edges.push_back({own, other});
     if (length) into.weights.add(*length, lines);
+  });
+}
+
+/// Whether a text is METIS as far as it goes: its vertices list one another as neighbors. Throws `input_error` if it
+/// cannot be. The columns of a file in which all vertices have the same degree are those of an edge list.
+bool neighbors_agree(std::string_view text) {
+  const bool whole = text.size() < input::buffer_bytes;
+  if (!whole) text = text.substr(0, text.rfind('\n') + 1);
+  progress quiet(progress::style::off);
+  input from(text, "", quiet);
+  line_reader lines(from);
+  const header expected = read_header(lines);
+  if (expected.vertices >= no_vertex) return false;
+  vertex seen = 0;  // vertices with a line
+  std::vector<edge_ends> listed;
+  for (std::string_view line; lines.next(line);) {
+    if (line.starts_with(comment)) continue;
+    if (seen == expected.vertices) {
+      if (take_word(line).empty()) continue;
+      return false;
+    }
+    each_neighbor(line, seen, expected, {}, lines, [&](vertex other, const auto&) { listed.push_back({seen, other}); });
+    ++seen;
   }
+  if (whole && (seen != expected.vertices || listed.size() != 2 * expected.edges)) return false;
+  std::vector<std::uint64_t> there, back;
+  for (const auto [source, target] : listed) {
+    if (target >= seen) continue;  // its line follows later
+    there.push_back(std::uint64_t{source} << 32 | target);
+    back.push_back(std::uint64_t{target} << 32 | source);
+  }
+  std::ranges::sort(there);
+  std::ranges::sort(back);
+  return !there.empty() && there == back && std::ranges::adjacent_find(there) == there.end();
 }
 
 }  // namespace
 
-bool is_metis(std::string_view file_name, std::string_view) {
-  return file_name.ends_with(".graph") || file_name.ends_with(".metis");
+/// By its name, or by neighbors that list one another.
+bool is_metis(std::string_view file_name, std::string_view head) {
+  if (has_extension(file_name, ".graph") || has_extension(file_name, ".metis")) return true;
+  std::string_view first = first_content(head, {&comment, 1});
+  if (!is_digits(take_word(first)) || !is_digits(take_word(first))) return false;
+  try {
+    return neighbors_agree(head);
+  } catch (const input_error&) {
+    return false;
+  }
 }
 
 void read_metis(input& from, const read_options& options, edge_list& into) {
   line_reader lines(from);
-  const header expected = read_header(lines, options);
+  const header expected = read_header(lines);
+  check_vertex_count(lines.where(), expected.vertices, expected.edges, options);
   const std::uint64_t lines_in_front = lines.line_number() - lines.percent_lines();
   const auto content_lines = [&] { return lines.line_number() - lines.percent_lines() - lines_in_front; };
   into.names = labels::numbered(static_cast<vertex>(expected.vertices), 1);

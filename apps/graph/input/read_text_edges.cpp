@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "apps/graph/input/formats.hpp"
@@ -16,39 +15,15 @@ namespace {
 
 constexpr std::string_view repair = "write 'source target' or 'source target length' on each line";
 
-/// What some editors put in front of UTF-8.
-constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-
-constexpr bool is_separator(char c) { return c == ' ' || c == '\t' || c == ',' || c == ';'; }
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// The fields of a line; one more than is legal, so that a line that is too long is seen to be.
-struct fields {
-  std::array<std::string_view, 4> text;
-  std::size_t count = 0;
-  bool has_gap = false;  ///< nothing stands between two commas or semicolons, or in front of one
-};
-
-fields split(std::string_view line) {
-  fields result;
-  const char* at = line.data();
-  const char* const end = at + line.size();
-  while (result.count < result.text.size()) {
-    int marks = 0;
-    for (; at != end && is_separator(*at); ++at) marks += *at == ',' || *at == ';';
-    result.has_gap |= marks > (result.count > 0 ? 1 : 0);
-    if (at == end) break;
-    const char* const begin = at;
-    while (at != end && !is_separator(*at)) ++at;
-    result.text[result.count++] = {begin, at};
-  }
-  return result;
-}
+constexpr std::string_view repair_of_length =
+    "write 'source target' or 'source target length' on each line; in a CSV file, remove the line with names of "
+    "columns, "
+    "and in a SIF file the column of interactions";
 
 /// The vertex of a label; one that is all digits is a number, and is kept without leading zeros.
 vertex read_vertex(std::string_view label, const line_reader& lines, labels& names) {
   const bool negative = label.size() > 1 && label[0] == '-';
-  if (!std::all_of(label.begin() + (negative ? 1 : 0), label.end(), is_digit)) return names.intern(label);
+  if (!is_digits(label.substr(negative ? 1 : 0))) return names.intern(label);
   if (negative) lines.fail(fmt::format("vertex {} is negative", label), "number vertices from 0");
   while (label.size() > 1 && label[0] == '0') label.remove_prefix(1);
   std::uint64_t number = 0;
@@ -65,8 +40,7 @@ void read_text_edges(input& from, const read_options& options, edge_list& into) 
   line_reader lines(from);
   std::size_t columns = 0;
   for (std::string_view line; lines.next(line);) {
-    if (lines.line_number() == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
-    const fields found = split(line);
+    const columns_of_line found = split_columns(line);
     if (found.count == 0 || found.text[0][0] == '#' || found.text[0][0] == '%') continue;
     if (line.find('\0') != std::string_view::npos) lines.fail("there is a NUL byte: this is not text", "see --format");
     if (line.find('\r') != std::string_view::npos)
@@ -87,8 +61,10 @@ void read_text_edges(input& from, const read_options& options, edge_list& into) 
     const vertex target = read_vertex(found.text[1], lines, into.names);
     if (std::max(source, target) == no_vertex) lines.fail("there are more vertices than 2^32 - 1", "split the graph");
     into.edges.push_back({source, target});
-    if (options.with_lengths && columns == 3)
-      into.weights.add(read_length(found.text[2], "length", options, lines, repair), lines);
+    if (columns == 3) {
+      const auto length = read_length(found.text[2], "length", options, lines, repair_of_length);
+      if (length) into.weights.add(*length, lines);
+    }
   }
   into.has_lengths = columns == 3;
   into.check = [name = from.name()](const totals& all) {

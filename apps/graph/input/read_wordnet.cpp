@@ -27,10 +27,14 @@ std::string_view take(std::string_view& line, std::string_view what, const line_
   return word;
 }
 
+bool is_offset(std::string_view word) { return word.size() == 8 && is_digits(word); }
+bool is_part_of_speech(std::string_view word) {
+  return word.size() == 1 && std::string_view("nvasr").find(word) != std::string_view::npos;
+}
+
 std::string take_synset(std::string_view offset, std::string_view part, const line_reader& lines) {
-  const bool digits = offset.size() == 8 && std::ranges::all_of(offset, [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits) lines.fail(fmt::format("the offset '{}' is not 8 digits", offset), repair);
-  if (part.size() != 1 || std::string_view("nvasr").find(part) == std::string_view::npos) {
+  if (!is_offset(offset)) lines.fail(fmt::format("the offset '{}' is not 8 digits", offset), repair);
+  if (!is_part_of_speech(part)) {
     lines.fail(fmt::format("the part of speech '{}' is none of n, v, a, s and r", part), repair);
   }
   return label_of(part, offset);
@@ -48,8 +52,15 @@ std::uint64_t take_count(std::string_view& line, std::string_view what, int base
 
 }  // namespace
 
-bool is_wordnet(std::string_view file_name, std::string_view) {
-  return std::ranges::find(wordnet_files, file_name) != wordnet_files.end();
+/// By its name, or by the first synset behind the licence, which has more words than an edge.
+bool is_wordnet(std::string_view file_name, std::string_view head) {
+  if (std::ranges::find(wordnet_files, file_name) != wordnet_files.end()) return true;
+  head = without_byte_order_mark(head);
+  std::string_view line;
+  while (take_line(head, line) && (line.empty() || line.starts_with(' '))) line = {};
+  const bool offset = is_offset(take_word(line));
+  take_word(line);  // the file number
+  return offset && is_part_of_speech(take_word(line)) && !take_word(line).empty();
 }
 
 void read_wordnet(input& from, const read_options&, edge_list& into) {

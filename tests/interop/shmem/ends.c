@@ -15,13 +15,14 @@ enum { id_end = 1, id_wait = 2, id_nothing = 3 };
 enum role { wait_for_word, poll_messages, put, test_word, roles };
 
 static int word, waiting, process;
+static long lock;
 static volatile sig_atomic_t told;
 static char bytes[4096];
 
 static void end_handler(void* buffer, size_t size, int source, shmemx_am_token_t token) { shmem_global_exit(0); }
 static void wait_handler(void* buffer, size_t size, int source, shmemx_am_token_t token) {
   waiting = 1;
-  shmem_int_wait_until(&word, SHMEM_CMP_EQ, 99);
+  shmem_set_lock(&lock);
 }
 
 static void nothing_handler(void* buffer, size_t size, int source, shmemx_am_token_t token) {}
@@ -62,6 +63,10 @@ int main(int argc, char** argv) {
   int provided;
 #define IF(name) if (strcmp(way, #name) == 0)
   CHECK(argc == 2);
+  IF(uninitialised) {
+    const char* const rank = getenv("AMITY_RANK");
+    if (rank != NULL && strcmp(rank, "1") == 0) return 0;
+  }
   shmem_init_thread(strncmp(way, "threads", 7) == 0 ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE, &provided);
   const int me = shmem_my_pe();
   shmemx_am_attach(id_end, end_handler);
@@ -92,6 +97,8 @@ int main(int argc, char** argv) {
   if (me == 1) {
     IF(failing) shmem_global_exit(3);
     IF(waiting) shmem_global_exit(0);
+    IF(endless) shmem_global_exit(0);
+    IF(unfinished) _exit(0);
     IF(polling) shmem_global_exit(0);
     IF(threads) shmem_global_exit(0);
     IF(threads_put) shmem_global_exit(0);
@@ -99,6 +106,7 @@ int main(int argc, char** argv) {
     IF(computing) shmemx_am_request(0, id_end, NULL, 0);
     IF(satisfied) shmemx_am_request(0, id_end, NULL, 0);
     IF(handler_waits) {
+      shmem_set_lock(&lock);
       shmemx_am_request(0, id_wait, NULL, 0);
       while (!shmem_int_g(&waiting, 0)) continue;
       shmem_global_exit(0);
@@ -116,6 +124,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (me == 0) {
+    IF(endless) for (volatile int forever = 1; forever;) continue;
     IF(computing) for (volatile int forever = 1; forever;) continue;
   }
   shmem_int_wait_until(&word, SHMEM_CMP_EQ, 99); /* for ever */

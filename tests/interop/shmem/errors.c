@@ -19,15 +19,93 @@ static void replies_twice(void* buffer, size_t bytes, int source, shmemx_am_toke
   shmemx_am_reply(1, NULL, 0, token);
   shmemx_am_reply(1, NULL, 0, token);
 }
-static void waits(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { shmem_free(shared); }
+#define IF(name) if (strcmp(mistake, #name) == 0)
+static const char* mistake;
+static void waits(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  IF(collective) shmem_free(shared);
+  IF(handler_wait) shmem_int_wait_until(&word, SHMEM_CMP_EQ, 99);
+#if SHMEM_MINOR_VERSION >= 5 || SHMEM_MAJOR_VERSION > 1
+  static uint64_t signal_word;
+  IF(handler_waits) shmem_int_wait_until_all(words, 2, NULL, SHMEM_CMP_EQ, 99);
+  IF(handler_signal) shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, 99);
+#endif
+}
 static void replies(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
   shmemx_am_reply(3, NULL, 0, token);
 }
 
+#if SHMEM_MINOR_VERSION >= 5 || SHMEM_MAJOR_VERSION > 1
+/* Uses of a context that was destroyed, and of a team. */
+static void use_context(void) {
+  static int fetched;
+  shmem_ctx_t context;
+  shmem_team_t team;
+  shmem_ctx_create(0, &context);
+  shmem_ctx_destroy(context);
+  shmem_ctx_create(0, &(shmem_ctx_t){NULL}); /* does not become the other one again */
+  IF(context_destroy) shmem_ctx_destroy(context);
+  IF(context_put) shmem_ctx_int_put(context, words, &word, 1, 0);
+  IF(context_atomic) shmem_ctx_int_atomic_fetch_inc_nbi(context, &fetched, &word, 0);
+  IF(context_fence) shmem_ctx_fence(context);
+  IF(context_quiet) shmem_ctx_quiet(context);
+  IF(context_team) shmem_ctx_get_team(context, &team);
+}
+static void use_team(void) {
+  shmem_team_t team, second;
+  shmem_ctx_t context;
+  shmem_team_config_t configuration;
+  shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 2, NULL, 0, &team);
+  shmem_team_destroy(team);
+  IF(team_destroy) shmem_team_destroy(team);
+  IF(team_pe) shmem_team_my_pe(team);
+  IF(team_pes) shmem_team_n_pes(team);
+  IF(team_config) shmem_team_get_config(team, 0, &configuration);
+  IF(team_translate) shmem_team_translate_pe(SHMEM_TEAM_WORLD, 0, team);
+  IF(team_split) shmem_team_split_strided(team, 0, 1, 1, NULL, 0, &second);
+  IF(team_split_2d) shmem_team_split_2d(team, 1, NULL, 0, &second, NULL, 0, &second);
+  IF(team_context) shmem_team_create_ctx(team, 0, &context);
+  IF(team_ptr) shmem_team_ptr(team, &word, 0);
+  IF(team_sync) shmem_team_sync(team);
+  IF(team_reduce) shmem_int_sum_reduce(team, words, words, 1);
+}
+
+/* Collective calls that differ between the PEs. */
+static void differ(int me) {
+  static int others[2];
+  int* const objects[2] = {shmem_malloc(64), shmem_malloc(64)};
+  const size_t own = (size_t)me + 1;
+  IF(sizes) shmem_malloc(1000 * own);
+  IF(counts) shmem_calloc(own, 8);
+  IF(alignments) shmem_align(64 * own, 8);
+  IF(objects) shmem_free(objects[me]);
+  IF(new_sizes) shmem_realloc(objects[0], 1000 * own);
+  IF(roots) shmem_int_broadcast(SHMEM_TEAM_WORLD, words, others, 1, me);
+  IF(lengths) shmem_int_fcollect(SHMEM_TEAM_WORLD, objects[0], words, own);
+  IF(blocks) shmem_int_alltoall(SHMEM_TEAM_WORLD, objects[0], objects[1], own);
+  IF(elements) shmem_int_sum_reduce(SHMEM_TEAM_WORLD, objects[0], objects[1], own);
+  IF(sets) shmem_barrier(0, 0, me == 0 ? 2 : 3, NULL);
+  IF(operations) {
+    if (me == 0)
+      shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, others, 1);
+    else
+      shmem_int_max_reduce(SHMEM_TEAM_WORLD, words, others, 1);
+  }
+  IF(no_object) {
+    if (me == 0)
+      shmem_free(objects[0]);
+    else
+      shmem_free(NULL);
+  }
+  IF(early_exit) {
+    if (me == 0) exit(0);
+  }
+  shmem_barrier_all();
+}
+#endif
+
 int main(int argc, char** argv) {
-  const char* const mistake = argv[1];
   int on_stack = 0;
-#define IF(name) if (strcmp(mistake, #name) == 0)
+  mistake = argv[1];
   IF(before) shmem_int_p(&word, 1, 0);
   IF(early) shmemx_am_poll();
   shmem_init();
@@ -48,9 +126,24 @@ int main(int argc, char** argv) {
     shmem_finalize();
     shmem_int_atomic_inc(&word, me);
   }
+#if SHMEM_MINOR_VERSION >= 5 || SHMEM_MAJOR_VERSION > 1
+  IF(after_context) {
+    shmem_ctx_t context;
+    shmem_ctx_create(0, &context);
+    shmem_finalize();
+    shmem_ctx_int_p(context, &word, 0, me);
+  }
+#endif
   IF(late) {
     shmem_finalize();
     shmemx_am_quiet();
+  }
+  IF(held_lock) {
+    if (me == 1) CHECK(shmem_test_lock(&longs[0]) == 0);
+  }
+  IF(other_lock) {
+    if (me == 0) shmem_set_lock(&longs[1]);
+    shmem_barrier_all();
   }
   /* PE 1 errs, PE 0 waits for it. */
   if (me == 1) {
@@ -63,7 +156,7 @@ int main(int argc, char** argv) {
     IF(request) shmemx_am_request(0, 2, NULL, 0);
     IF(twice) shmemx_am_request(0, 4, NULL, 0);
     IF(reply) shmemx_am_request(0, 3, NULL, 0);
-    IF(collective) shmemx_am_request(0, 5, NULL, 0);
+    if (strcmp(mistake, "collective") == 0 || strncmp(mistake, "handler_", 8) == 0) shmemx_am_request(0, 5, NULL, 0);
     IF(token) shmemx_am_reply(1, NULL, 0, &word);
     IF(registered) shmemx_am_attach(1, asks);
     IF(detach) shmemx_am_detach(6);
@@ -87,6 +180,8 @@ int main(int argc, char** argv) {
       shmem_team_t second;
       shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 2, NULL, SHMEM_TEAM_NUM_CONTEXTS, &second);
     }
+    if (strncmp(mistake, "context_", 8) == 0) use_context();
+    if (strncmp(mistake, "team_", 5) == 0) use_team();
     IF(root) shmem_int_broadcast(SHMEM_TEAM_WORLD, &word, &word, 1, 7);
     IF(operation) shmem_putmem_signal(&word, words, sizeof word, &signal_word, 1, 77, 0);
     IF(context) {
@@ -110,6 +205,8 @@ int main(int argc, char** argv) {
       static long lock;
       shmem_clear_lock(&lock);
     }
+    IF(held_lock) shmem_set_lock(&longs[0]);
+    IF(other_lock) shmem_clear_lock(&longs[1]);
   }
   IF(holding) shmem_barrier_all();
 #if SHMEM_MINOR_VERSION >= 5 || SHMEM_MAJOR_VERSION > 1
@@ -121,6 +218,7 @@ int main(int argc, char** argv) {
     int* const large = shmem_malloc(40 << 20);
     shmem_int_sum_reduce(SHMEM_TEAM_WORLD, large, large + (30 << 18), 38 << 18);
   }
+  if (argc > 2) differ(me);
   IF(no_block_stride) shmem_int_alltoalls(SHMEM_TEAM_WORLD, words, words, 0, 1, 1);
 #endif
   shmem_int_wait_until(&word, SHMEM_CMP_EQ, 99); /* for ever */

@@ -47,10 +47,10 @@ static void heap(int me, int pes) {
   CHECK((uintptr_t)pointers[2] % 4096 == 0);
   for (int i = 0; i < 8000; ++i) CHECK(pointers[1][i] == 0);
   check_symmetric(pointers, 5);
-  CHECK(shmem_align((size_t)4 << 20, 100) == NULL); /* more than the heap has */
-  for (size_t alignment = 8; alignment <= (size_t)2 << 20; alignment *= 8) {
+  CHECK(shmem_align((size_t)1 << 40, 100) == NULL); /* more than the heap has */
+  for (size_t alignment = 8; alignment <= (size_t)32 << 20; alignment *= 4) {
     char* const aligned = shmem_align(alignment, 100);
-    CHECK((uintptr_t)aligned % alignment == 0);
+    CHECK(aligned != NULL && (uintptr_t)aligned % alignment == 0);
     shmem_free(aligned);
   }
 
@@ -70,6 +70,13 @@ static void heap(int me, int pes) {
   /* On other nodes there is no such address. */
   const int is_near = shmem_team_translate_pe(SHMEM_TEAM_WORLD, next, SHMEM_TEAM_SHARED) >= 0;
   CHECK((there != NULL) == is_near && (there == NULL || *there == next));
+  shmem_team_t backwards;
+  shmem_team_split_strided(SHMEM_TEAM_WORLD, pes - 1, -1, pes, NULL, 0, &backwards);
+  CHECK(shmem_team_ptr(SHMEM_TEAM_WORLD, pointers[0], next) == there);
+  CHECK(shmem_team_ptr(backwards, pointers[0], pes - 1 - next) == there);
+  CHECK(shmem_team_ptr(backwards, pointers[0], pes) == NULL && shmem_team_ptr(backwards, &pes, 0) == NULL);
+  CHECK(shmem_team_ptr(SHMEM_TEAM_INVALID, pointers[0], 0) == NULL);
+  shmem_team_destroy(backwards);
   shmem_barrier_all();
   for (int i = 0; i < 5; ++i) shmem_free(pointers[i]);
   shmem_free(NULL);

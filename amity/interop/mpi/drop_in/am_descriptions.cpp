@@ -70,7 +70,8 @@ std::vector<std::byte> extra_of(const am_shape& of) {
                       .persistent_count = of.persistent.count,
                       .output_count = of.output.count,
                       .input_bytes = static_cast<std::uint32_t>(input.size()),
-                      .persistent_bytes = static_cast<std::uint32_t>(persistent.size())};
+                      .persistent_bytes = static_cast<std::uint32_t>(persistent.size()),
+                      .is_vector = of.is_vector ? 1u : 0u};
   std::vector<std::byte> extra(sizeof head);
   std::memcpy(extra.data(), &head, sizeof head);
   for (const bytes_view each : {input, persistent, output}) extra.insert(extra.end(), each.begin(), each.end());
@@ -85,12 +86,10 @@ am_description describe_shape(const am_shape& of) {
                       .persistent_bytes = of.persistent_bytes,
                       .extra = extra_of(of)};
   if (!of.is_vector) return made;
-  if (made.output.packed_bytes == 0)
-    throw mpi_error(MPI_ERR_COUNT, "a vector message whose segments have no output", "call MPIX_Am");
   if (of.output.count > output_count_max)
     throw mpi_error(MPI_ERR_COUNT, fmt::format("a vector message whose segments have {} elements", of.output.count),
                     fmt::format("pass at most {}", output_count_max));
-  made.count_max = static_cast<std::uint32_t>(of.output.count);
+  made.count_max = static_cast<std::uint32_t>(of.output.count);  // 0: a plain message to the core
   return made;
 }
 
@@ -100,8 +99,7 @@ std::size_t known_type::bytes() const { return product(count, type.size()); }
 
 bool am_descriptions::entry::is(const am_shape& of) const noexcept {
   return description != nullptr && op == of.op && input.is(of.input) && persistent.is(of.persistent) &&
-         output.is(of.output) && description->is_vector() == of.is_vector &&
-         description->persistent_bytes == of.persistent_bytes;
+         output.is(of.output) && description->persistent_bytes == of.persistent_bytes;
 }
 
 std::shared_ptr<const am_description> am_descriptions::find(const am_shape& of) {

@@ -30,7 +30,7 @@ struct known_type {
   const datatype& type;
 };
 
-/// What a description is made from. Types are those of the target.
+/// What a description is made from. Types are those of the target. `is_vector` is that of the operation.
 struct am_shape {
   MPIX_Am_op op;
   bool is_vector;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
 
+#include "amity/base/edit_distance.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 
 namespace amity::mpi {
@@ -66,6 +68,20 @@ bool is_am_hint(std::string_view key) noexcept {
   bool is_choice = false;
   for_each_choice([&](std::string_view each, std::string_view, std::string_view) { is_choice |= key == each; });
   return is_choice || key.starts_with(guarantee_prefix);
+}
+
+std::vector<std::string> warnings_of_am_hints(const window_info& info) {
+  std::vector<std::string_view> known{"am_user_buf_0"};
+  for_each_choice([&](std::string_view each, std::string_view, std::string_view) { known.push_back(each); });
+  std::vector<std::string> warnings;
+  info.for_each("am_", [&](std::string_view key, std::string_view) {
+    if (is_am_hint(key)) return;
+    const std::optional<std::string_view> meant = nearest(key, known);
+    warnings.push_back(
+        meant ? fmt::format("unknown info key '{}'; did you mean '{}'?", key, *meant)
+              : fmt::format("unknown info key '{}'; the keys are {} and so on", key, fmt::join(known, ", ")));
+  });
+  return warnings;
 }
 
 }  // namespace amity::mpi

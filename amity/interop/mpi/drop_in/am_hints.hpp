@@ -2,6 +2,7 @@
 
 /// The info keys of windows that are about active messages. They are read when a window is made.
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,5 +25,8 @@ am_hints read_am_hints(const window_info& info, rank_t size);
 
 /// Whether it is one of these keys.
 bool is_am_hint(std::string_view key) noexcept;
+
+/// A sentence for each key that begins with "am_" and is not one of these keys, which names the nearest one.
+std::vector<std::string> warnings_of_am_hints(const window_info& info);
 
 }  // namespace amity::mpi

@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
 #include "amity/interop/mpi/drop_in/datatype.hpp"
 #include "amity/interop/mpi/drop_in/handler_call.hpp"
+#include "amity/interop/mpi/drop_in/loaded_object.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 #include "amity/window/am_description.hpp"
+#include "amity/window/window_error.hpp"
 
 namespace amity::mpi {
 namespace {
@@ -59,9 +63,11 @@ class am_operations::recipe final : public amity::detail::am_recipe {
     const MPI_Count largest = std::max({counts_.input_count, counts_.persistent_count, counts_.output_count});
     if (largest > handler.count_max())
       throw error("an active message", no_rank,
-                  fmt::format("the handler of operation {} takes {} elements at most, and not {}", what_.number,
-                              handler.count_max(), largest),
+                  fmt::format("{} takes {} elements at most, and not {}", what_.title(), handler.count_max(), largest),
                   "create the operation by a function whose name ends in _c");
+    // The core has no counts for a vector message without output.
+    std::vector<std::uint32_t> zeros(is_vector() && call.output_counts.empty() ? call.segments : 0);
+    const std::span<std::uint32_t> output_counts = zeros.empty() ? call.output_counts : std::span(zeros);
     const handler_call running;
     handler.call({.input = call.input.data(),
                   .input_of = {counts_.input_count, input},
@@ -70,14 +76,28 @@ class am_operations::recipe final : public amity::detail::am_recipe {
                   .output = call.output.data(),
                   .output_of = {counts_.output_count, output},
                   .segments = static_cast<MPI_Count>(call.segments),
-                  .output_counts = call.output_counts});
-    if (running.refused() == nullptr) return;
-    throw error("an active message", no_rank,
-                fmt::format("the handler of operation {} has called {}", what_.number, running.refused()),
-                "call no function that blocks in a handler");
+                  .output_counts = output_counts});
+    if (running.refused() != nullptr)
+      throw error("an active message", no_rank, fmt::format("{} has called {}", what_.title(), running.refused()),
+                  running.remedy());
+    check_counts(output_counts);
   }
 
+  bool is_vector() const noexcept { return counts_.is_vector != 0; }
+
  private:
+  void check_counts(std::span<const std::uint32_t> counts) const {
+    const auto wrong = std::ranges::find_if(counts, [&](std::uint32_t each) { return each > counts_.output_count; });
+    if (wrong == counts.end()) return;
+    const auto segment = wrong - counts.begin();
+    const bool is_negative = *wrong > static_cast<std::uint32_t>(std::numeric_limits<std::int32_t>::max());
+    throw window_error(
+        window_fault::range, "an active message", no_rank,
+        fmt::format("{} has set the count of segment {} to {}, and the largest is {}", what_.title(), segment,
+                    is_negative ? "a negative or too large number" : fmt::to_string(*wrong), counts_.output_count),
+        "set counts from 0 to target_output_segment_count");
+  }
+
   am_operations& of_;
   const operation& what_;
   am_types counts_{};
@@ -93,6 +113,20 @@ am_operations::operation* am_operations::find(MPIX_Am_op op) noexcept {
 }
 
 bool am_operations::may_run_here() const noexcept { return has_threads_ || !job_.is_on_progress_thread(); }
+
+/// "the handler 'count_words' (operation 3)"
+std::string am_operations::operation::title() const {
+  return fmt::format("the handler {} (operation {})", describe_function(handler->address()), number);
+}
+
+/// The first process of the job warns, once, that handlers wait for calls of the program.
+void am_operations::warn_of_threads() {
+  if (job_.world().rank() != 0 || has_threads_ || !job_.has_progress_thread()) return;
+  if (std::exchange(has_warned_, true)) return;
+  log_warning(no_rank,
+              "AMITY_PROGRESS_THREAD=1 has no effect on active messages, because the MPI does not provide "
+              "MPI_THREAD_MULTIPLE: handlers run in calls of MPI alone; call MPI_Init_thread with MPI_THREAD_MULTIPLE");
+}
 
 int am_operations::agree(MPI_Comm comm, int number, MPI_Op how) {
   int agreed = 0, done = 0, code = MPI_SUCCESS;
@@ -114,6 +148,7 @@ MPIX_Am_op am_operations::create(MPI_Comm comm, std::unique_ptr<const am_user_ha
   native::comm_test_inter(comm, &is_inter);
   if (is_inter != 0)
     throw mpi_error(MPI_ERR_COMM, "an inter-communicator", "pass one with all processes of the windows");
+  warn_of_threads();
   operation made{
       .number = 0, .handler = std::move(handler), .members = std::make_unique<owned_group>(native::comm_group, comm)};
   for (;;) {
@@ -155,21 +190,23 @@ void am_operations::check(MPIX_Am_op op, const use& as, const MPI_Group* members
   }
   if (as.is_vector != found->handler->is_vector()) {
     throw mpi_error(MPI_ERR_OP,
-                    fmt::format("operation {} of {}", op, as.is_vector ? "MPIX_Am_op_create" : "MPIX_Amv_op_create"),
+                    fmt::format("the operation of {}, which {} has made", found->title(),
+                                as.is_vector ? "MPIX_Am_op_create" : "MPIX_Amv_op_create"),
                     as.is_vector ? "call MPIX_Am" : "call MPIX_Amv");
   }
   if (as.count > found->handler->count_max()) {
     throw mpi_error(MPI_ERR_COUNT,
-                    fmt::format("{} elements for the handler of operation {}, which takes {} at most", as.count, op,
+                    fmt::format("{} elements for {}, which takes {} at most", as.count, found->title(),
                                 found->handler->count_max()),
                     "create the operation by a function whose name ends in _c");
   }
   if (members == nullptr) return;
   const std::vector<int> there = translate_ranks(*members, found->members->handle());
   if (std::ranges::find(there, MPI_UNDEFINED) == there.end()) return;
-  throw mpi_error(MPI_ERR_OP,
-                  fmt::format("operation {} of a communicator that has not all processes of the window", op),
-                  "create the operation on a communicator with all of them");
+  throw mpi_error(
+      MPI_ERR_OP,
+      fmt::format("the operation of {}, whose communicator has not all processes of the window", found->title()),
+      "create the operation on a communicator with all of them");
 }
 
 // On the thread that carries out records of the window.
@@ -180,27 +217,21 @@ std::unique_ptr<amity::detail::am_recipe> am_operations::prepare(const amity::de
     throw error("an active message", no_rank, fmt::format("operation {} does not exist", of.operation),
                 "create it on all processes of its communicator");
   }
-  if (of.is_vector() != found->handler->is_vector()) {
-    throw error("an active message", no_rank,
-                fmt::format("operation {} is not the same on all processes", of.operation),
-                "call the same function on all processes of the communicator to create it");
-  }
-  return std::make_unique<recipe>(*this, *found, of.extra);
+  auto made = std::make_unique<recipe>(*this, *found, of.extra);
+  if (made->is_vector() == found->handler->is_vector()) return made;
+  throw error("an active message", no_rank, fmt::format("operation {} is not the same on all processes", of.operation),
+              "call the same function on all processes of the communicator to create it");
 }
 
-am_operations::error_kind am_operations::error_of(int which) {
-  if (which < 0 || static_cast<std::size_t>(which) >= error_texts.size()) return {MPI_ERR_UNKNOWN, MPI_ERR_UNKNOWN};
+int am_operations::error_class_of(int which) {
+  if (which < 0 || static_cast<std::size_t>(which) >= error_texts.size()) return MPI_ERR_UNKNOWN;
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = errors_.size(); i < error_texts.size(); ++i) {
-    error_kind made{MPI_ERR_OTHER, MPI_ERR_OTHER};
-    if (native::add_error_class(&made.error_class) == MPI_SUCCESS &&
-        native::add_error_code(made.error_class, &made.code) == MPI_SUCCESS) {
-      native::add_error_string(made.error_class, error_texts[i]);
-      native::add_error_string(made.code, error_texts[i]);
-    }
-    errors_.push_back(made);
+  for (std::size_t i = error_classes_.size(); i < error_texts.size(); ++i) {
+    int made = MPI_ERR_OTHER;
+    if (native::add_error_class(&made) == MPI_SUCCESS) native::add_error_string(made, error_texts[i]);
+    error_classes_.push_back(made);
   }
-  return errors_[static_cast<std::size_t>(which)];
+  return error_classes_[static_cast<std::size_t>(which)];
 }
 
 }  // namespace amity::mpi

@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include <mpi.h>
@@ -44,12 +44,8 @@ class am_operations final : public amity::detail::am_handlers, private immovable
   std::unique_ptr<amity::detail::am_recipe> prepare(const amity::detail::am_description& of) override;
   /// The progress thread calls the MPI only if the program lets several threads do that.
   bool may_run_here() const noexcept override;
-  /// An error class of MPI, and a code of this class; made at the first call. (Open MPI 4.1 knows no class of a class.)
-  struct error_kind {
-    int error_class;
-    int code;
-  };
-  error_kind error_of(int which);
+  /// An error class of MPI for MPIX_AM_BUFFER and the others; made at the first call.
+  int error_class_of(int which);
 
  private:
   struct operation {
@@ -57,10 +53,12 @@ class am_operations final : public amity::detail::am_handlers, private immovable
     std::unique_ptr<const am_user_handler> handler;
     std::unique_ptr<owned_group> members;  ///< null: it is free
     bool is_free = false;                  ///< messages of others may still be on their way
+    std::string title() const;
   };
   class recipe;
 
   operation* find(MPIX_Am_op op) noexcept;
+  void warn_of_threads();
   int agree(MPI_Comm comm, int number, MPI_Op how);
 
   job& job_;
@@ -68,7 +66,8 @@ class am_operations final : public amity::detail::am_handlers, private immovable
   std::mutex mutex_;
   std::map<MPIX_Am_op, operation> all_;  // handlers stay where they are
   MPIX_Am_op next_ = 1;
-  std::vector<error_kind> errors_;
+  bool has_warned_ = false;
+  std::vector<int> error_classes_;
   type_cache types_;
 };
 
@@ -79,6 +78,9 @@ struct am_types {
   std::int64_t output_count;
   std::uint32_t input_bytes;  ///< of the encoded types
   std::uint32_t persistent_bytes;
+  std::uint32_t is_vector;
+  std::uint32_t unused = 0;
 };
+static_assert(sizeof(am_types) == 40);
 
 }  // namespace amity::mpi

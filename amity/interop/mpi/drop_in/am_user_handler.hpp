@@ -44,11 +44,16 @@ class am_user_handler : private immovable {
   bool is_vector() const noexcept { return is_vector_; }
   /// The largest number of elements that it can be given.
   MPI_Count count_max() const noexcept { return count_max_; }
+  /// Of the function.
+  const void* address() const noexcept { return address_; }
 
  protected:
-  am_user_handler(bool is_vector, MPI_Count count_max) noexcept : is_vector_(is_vector), count_max_(count_max) {}
+  template <class Function>
+  am_user_handler(Function* function, bool is_vector, MPI_Count count_max) noexcept
+      : address_(reinterpret_cast<const void*>(function)), is_vector_(is_vector), count_max_(count_max) {}
 
  private:
+  const void* address_;
   bool is_vector_;
   MPI_Count count_max_;
 };
@@ -90,7 +95,7 @@ template <class Function, class Count, class... Output>
 class am_c_handler final : public am_user_handler {
  public:
   explicit am_c_handler(Function* function) noexcept
-      : am_user_handler(sizeof...(Output) > 0, std::numeric_limits<Count>::max()), function_(function) {}
+      : am_user_handler(function, sizeof...(Output) > 0, std::numeric_limits<Count>::max()), function_(function) {}
 
   void call(const handler_arguments& with) const override {
     output_counts_as<Count> counts(with.output_counts);
@@ -110,7 +115,7 @@ template <class Function, class Count, class... Output>
 class am_fortran_handler final : public am_user_handler {
  public:
   explicit am_fortran_handler(Function* function) noexcept
-      : am_user_handler(sizeof...(Output) > 0, std::numeric_limits<Count>::max()), function_(function) {}
+      : am_user_handler(function, sizeof...(Output) > 0, std::numeric_limits<Count>::max()), function_(function) {}
 
   void call(const handler_arguments& with) const override {
     output_counts_as<Count> counts(with.output_counts);

@@ -4,6 +4,7 @@
 
 #include "amity/interop/mpi/drop_in/am_hints.hpp"
 #include "amity/interop/mpi/drop_in/calls.hpp"
+#include "amity/interop/mpi/drop_in/pointer_checks.hpp"
 
 using namespace amity::mpi;
 
@@ -15,6 +16,12 @@ int PMPI_Win_get_attr(MPI_Win win, int keyval, void* value, int* flag) {
   void* const predefined = found == nullptr ? nullptr : found->find_attribute(keyval);
   const bool is_base = found != nullptr && keyval == MPI_WIN_BASE;
   if (predefined == nullptr && !is_base) return native::win_get_attr(win, keyval, value, flag);
+  try {
+    check_pointer(value, "attribute_val");
+    check_pointer(flag, "flag");
+  } catch (const mpi_error&) {
+    return raise_on_window("MPI_Win_get_attr", win);
+  }
   *static_cast<void**>(value) = predefined;
   *flag = 1;
   return MPI_SUCCESS;
@@ -28,13 +35,22 @@ int PMPI_Win_set_attr(MPI_Win win, int keyval, void* value) {
 
 int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
   return on_window(
-      "MPI_Win_set_info", win, [&](window& on) { on.info().merge(info, is_am_hint); }, native::win_set_info, win, info);
+      "MPI_Win_set_info", win,
+      [&](window& on) {
+        on.info().merge(info, is_am_hint);
+        warn_of_hints(on);
+      },
+      native::win_set_info, win, info);
 }
 
 int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
   return on_window(
-      "MPI_Win_get_info", win, [&](window& on) { *info_used = on.info().copy(); }, native::win_get_info, win,
-      info_used);
+      "MPI_Win_get_info", win,
+      [&](window& on) {
+        check_pointer(info_used, "info_used");
+        *info_used = on.info().copy();
+      },
+      native::win_get_info, win, info_used);
 }
 
 }  // extern "C"

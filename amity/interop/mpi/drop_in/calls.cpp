@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/interop/mpi/drop_in/am_hints.hpp"
 #include "amity/interop/mpi/drop_in/cxx_handlers.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 #include "amity/window/window_error.hpp"
@@ -17,10 +19,10 @@
 namespace amity::mpi {
 namespace {
 
-int code_of_message(int which) { return drop_in::running()->messages().error_of(which).code; }
+int class_of_message(int which) { return drop_in::running()->messages().error_class_of(which); }
 
-/// An error class, which is a code, too; or a code of an error class that this library has added.
-int code_of(window_fault fault) {
+/// An error class of MPI, or one that this library has added.
+int class_of(window_fault fault) {
   switch (fault) {
     case window_fault::epoch:
       return MPI_ERR_RMA_SYNC;
@@ -39,15 +41,15 @@ int code_of(window_fault fault) {
     case window_fault::promise:
       return MPI_ERR_ASSERT;
     case window_fault::buffer:
-      return code_of_message(MPIX_AM_BUFFER);
+      return class_of_message(MPIX_AM_BUFFER);
     case window_fault::guarantee:
-      return code_of_message(MPIX_AM_HINT);
+      return class_of_message(MPIX_AM_HINT);
     case window_fault::detached:
-      return code_of_message(MPIX_AM_DETACHED);
+      return class_of_message(MPIX_AM_DETACHED);
     case window_fault::handler:
-      return code_of_message(MPIX_AM_HANDLER);
+      return class_of_message(MPIX_AM_HANDLER);
     case window_fault::counts:
-      return code_of_message(MPIX_AM_COUNT);
+      return class_of_message(MPIX_AM_COUNT);
     case window_fault::alignment:
     case window_fault::layout:
     case window_fault::argument:
@@ -57,7 +59,7 @@ int code_of(window_fault fault) {
 }
 
 struct description {
-  int code;
+  int error_class;
   std::string text;
 };
 
@@ -77,7 +79,7 @@ description describe(std::string_view call) {
   } catch (const mpi_error& wrong) {
     return {wrong.error_class(), fmt::format("amity: {}: {}", call, wrong.what())};
   } catch (const window_error& wrong) {
-    return {code_of(wrong.fault()), with_name_of(call, wrong.what())};
+    return {class_of(wrong.fault()), with_name_of(call, wrong.what())};
   } catch (const std::bad_alloc&) {
     return {MPI_ERR_NO_MEM, fmt::format("amity: {}: out of memory", call)};
   } catch (const std::exception& other) {
@@ -85,35 +87,68 @@ description describe(std::string_view call) {
   }
 }
 
-/// An error that ends the job is printed by the MPI without its text.
+bool ends_processes(MPI_Errhandler handler) noexcept {
+#if MPI_VERSION >= 4
+  if (handler == MPI_ERRORS_ABORT) return true;
+#endif
+  return handler == MPI_ERRORS_ARE_FATAL;
+}
+
+/// Ends the process, as the MPI does, before MPI_Init, when there is no error handler, and after MPI_Finalize.
+/// `has_begun` is true if MPI_Init, or a session, has been called.
+void require_mpi(std::string_view call, int has_begun) {
+  int has_ended = 0;
+  native::finalized(&has_ended);
+  if (has_begun != 0 && has_ended == 0) return;
+  std::fprintf(stderr, "amity: %s: it was called %s; call it between MPI_Init and MPI_Finalize\n",
+               std::string(call).c_str(), has_begun == 0 ? "before MPI_Init" : "after MPI_Finalize");
+  drain_standard_error();
+  std::exit(EXIT_FAILURE);
+}
+
+/// An error that ends the job is printed by the MPI without its text. Other handlers get a code with the text.
 template <class Handle, class GetHandler, class Call>
 int raise(std::string_view call, Handle on, GetHandler& get_handler, Call& call_handler) {
   const description what = describe(call);
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  bool is_fatal = false;
   if (get_handler(on, &handler) == MPI_SUCCESS) {
-    if (handler == MPI_ERRORS_ARE_FATAL) {
-      std::fprintf(stderr, "%s\n", what.text.c_str());
-      drain_standard_error();
-    }
+    is_fatal = ends_processes(handler);
     if (handler != MPI_ERRHANDLER_NULL) native::errhandler_free(&handler);
   }
+  int code = what.error_class;
+  if (is_fatal) {
+    std::fprintf(stderr, "%s\n", what.text.c_str());
+    drain_standard_error();
+  } else if (drop_in* const own = drop_in::running()) {
+    code = own->errors().find(code, what.text);
+  }
   const cxx_handler_calls of_bindings;
-  call_handler(on, what.code);
-  return of_bindings.any() ? MPI_SUCCESS : what.code;
+  call_handler(on, code);
+  return of_bindings.any() ? MPI_SUCCESS : code;
 }
 
 }  // namespace
 
 int raise_on_window(std::string_view call, MPI_Win on) {
+  require_mpi(call, 1);
   return raise(call, on, native::win_get_errhandler, native::win_call_errhandler);
 }
 
 int raise_on_communicator(std::string_view call, MPI_Comm on) {
+  int has_begun = 0;
+  native::initialized(&has_begun);
+  require_mpi(call, has_begun);
   return raise(call, on, native::comm_get_errhandler, native::comm_call_errhandler);
 }
 
 void count_native_call() noexcept {
   if (report* const reporting = drop_in::reporting()) reporting->count_native_call();
+}
+
+void warn_of_hints(const window& on) {
+  if (on.member() != 0) return;
+  for (const std::string& each : warnings_of_am_hints(on.info())) drop_in::reporting()->warn_once(each);
 }
 
 void note_attribute(MPI_Win on, int key) {

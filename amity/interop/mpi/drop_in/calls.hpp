@@ -15,14 +15,17 @@
 
 namespace amity::mpi {
 
-/// Calls the error handler of the window or communicator for the exception that is being handled. Returns its error
-/// class if the handler returns; MPI_SUCCESS if the handler is one of MPICH's C++ bindings. `call` is the name of the
-/// function.
+/// Calls the error handler of the window or communicator for the exception that is being handled. If the handler
+/// returns, returns an error code whose string is the text of the error; MPI_SUCCESS if the handler is one of MPICH's
+/// C++ bindings. `call` is the name of the function. Ends the process if MPI is not in use.
 int raise_on_window(std::string_view call, MPI_Win on);
 int raise_on_communicator(std::string_view call, MPI_Comm on);
 
 /// A one-sided call is passed to the MPI.
 void count_native_call() noexcept;
+
+/// The first process of the window warns of hints that nothing reads.
+void warn_of_hints(const window& on);
 
 /// The program has set this attribute.
 void note_attribute(MPI_Win on, int key);
@@ -31,7 +34,7 @@ void note_attribute(MPI_Win on, int key);
 template <class Serve, class Native, class... Arguments>
 int on_window(std::string_view call, MPI_Win handle, Serve&& serve, Native& native_call, Arguments... arguments) {
   if (handler_call::exists()) [[unlikely]]
-    return handler_call::refuse(call.data());
+    return handler_call::refuse(call.data(), handler_call::one_sided);
   drop_in* const own = drop_in::running();
   if (own != nullptr) [[likely]] {
     if (window* const found = own->windows().find(handle); found != nullptr) [[likely]] {

@@ -11,6 +11,7 @@
 #include "amity/base/copy_bytes.hpp"
 #include "amity/interop/mpi/drop_in/datatype.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
+#include "amity/interop/mpi/drop_in/pointer_checks.hpp"
 #include "amity/interop/mpi/drop_in/reductions.hpp"
 #include "amity/window/accumulate.hpp"
 #include "amity/window/compare_swap.hpp"
@@ -108,7 +109,7 @@ struct simple_transfer {
 
 /// Most transfers are such ones. Nothing: it is another one.
 std::optional<simple_transfer> find_simple(const window& on, const origin_data& origin, const target_data& target) {
-  if (origin.type != target.type || origin.count != target.count) return std::nullopt;
+  if (origin.type != target.type || origin.count != target.count || origin.address == nullptr) return std::nullopt;
   const counted_layout& data = datatype::of(origin.type).data();
   const auto count = static_cast<std::size_t>(origin.count);
   if (!data.is_block(count)) return std::nullopt;
@@ -132,7 +133,9 @@ void put(std::string_view call, window& on, const origin_data& from, const targe
     if (std::byte* const direct = on.core().direct_for_put(to.rank, simple->there, simple->bytes)) [[likely]]
       return copy_bytes(direct, simple->here, simple->bytes);
   }
-  const data_place here(datatype::of(from.type).data(), from.count);
+  const counted_layout& items = datatype::of(from.type).data();
+  check_buffer(from.address, items, from.count, "origin_addr");
+  const data_place here(items, from.count);
   const data_place there = fitted(to, here);
   window_operation what = operation(operation_kind::put, on, to, there);
   what.from = operand_bytes(from, here);
@@ -150,6 +153,7 @@ void get(std::string_view call, window& on, const origin_data& into, const targe
     if (const std::byte* const direct = on.core().direct_for_get(from.rank, simple->there, simple->bytes)) [[likely]]
       return copy_bytes(simple->here, direct, simple->bytes);
   }
+  check_buffer(into.address, datatype::of(into.type).data(), into.count, "origin_addr");
   const data_place there(datatype::of(from.type).data(), from.count);
   const data_place here = fitted(into, there);
   window_operation what = operation(operation_kind::get, on, from, there);
@@ -179,7 +183,11 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
   origin_layouts own;
   bytes_view given;
   if (has_operands) {
-    const data_place here(combined_items(datatype::of(operands.type)), operands.count);
+    const datatype& of_operands = datatype::of(operands.type);
+    check_elements(what_to_do.op, of_operands, type, "origin_datatype");
+    const counted_layout& items = combined_items(of_operands);
+    check_buffer(operands.address, items, operands.count, "origin_addr");
+    const data_place here(items, operands.count);
     there = fitted(there, here, *what_to_do.operands);
     given = operand_bytes(operands, here);
     own.from = here.blocks;
@@ -189,7 +197,10 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
   what.type = what_to_do.type;
   what.from = given;
   if (result != nullptr) {
-    const counted_layout& items = combined_items(datatype::of(result->type));
+    const datatype& of_result = datatype::of(result->type);
+    check_elements(what_to_do.op, of_result, type, "result_datatype");
+    const counted_layout& items = combined_items(of_result);
+    check_buffer(result->address, items, result->count, "result_addr");
     const data_place here = fitted(data_place(items, result->count), there, items);
     what.into = result_bytes(*result, here);
     own.into = here.blocks;
@@ -209,6 +220,8 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
 void fetch_and_op(std::string_view call, window& on, const void* operand, void* result, const target_data& to,
                   MPI_Op op) {
   if (!check_target(on, to)) return;
+  if (op != MPI_NO_OP) check_pointer(operand, "origin_addr");
+  check_pointer(result, "result_addr");
   const datatype& type = datatype::of(to.type);
   if (!type.is_predefined())
     throw mpi_error(MPI_ERR_TYPE, "a data type that is not predefined", "call MPI_Get_accumulate for it");
@@ -234,6 +247,9 @@ void fetch_and_op(std::string_view call, window& on, const void* operand, void* 
 void compare_and_swap(std::string_view call, window& on, const void* desired, const void* expected, void* result,
                       const target_data& to) {
   if (!check_target(on, to)) return;
+  check_pointer(desired, "origin_addr");
+  check_pointer(expected, "compare_addr");
+  check_pointer(result, "result_addr");
   const datatype& type = datatype::of(to.type);
   const std::size_t bytes = layout_of(find_swapped_element(type)).bytes;
   const std::uint64_t place = on.place(to.rank, to.displacement);

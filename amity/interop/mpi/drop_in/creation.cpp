@@ -9,6 +9,7 @@
 
 #include "amity/interop/mpi/drop_in/calls.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
+#include "amity/interop/mpi/drop_in/pointer_checks.hpp"
 
 namespace amity::mpi {
 namespace {
@@ -25,23 +26,32 @@ void check_request(const new_window& wanted) {
     throw mpi_error(MPI_ERR_BASE, fmt::format("{} bytes at a null pointer", wanted.bytes),
                     "pass the address of the memory");
   }
+  if (wanted.flavor == MPI_WIN_FLAVOR_CREATE && wanted.bytes > 0)
+    check_mapped(wanted.base, static_cast<std::size_t>(wanted.bytes), MPI_ERR_SIZE);
 }
 
-/// Makes a window, or lets `native_call()` make one if amity cannot serve it.
+/// Makes a window, or lets `native_call()` make one if amity cannot serve it. `base` is where the address of allocated
+/// memory goes.
 template <class Native>
 int create(const new_window& wanted, MPI_Win* win, void* base, Native native_call) {
-  if (handler_call::exists()) return handler_call::refuse(wanted.call.data());
+  if (handler_call::exists()) return handler_call::refuse(wanted.call.data(), handler_call::one_sided);
   drop_in* const own = drop_in::running();
   if (own == nullptr || wanted.comm == MPI_COMM_NULL || !window::can_serve(wanted.comm)) {
     report* const reporting = drop_in::reporting();
     if (reporting != nullptr && wanted.comm != MPI_COMM_NULL) reporting->count_native_window(wanted.call, wanted.comm);
-    return native_call();
+    const int code = native_call();
+    if (code == MPI_SUCCESS) drop_in::explain_window_of_session(wanted.call);
+    return code;
   }
+  const bool allocates = wanted.flavor == MPI_WIN_FLAVOR_ALLOCATE || wanted.flavor == MPI_WIN_FLAVOR_SHARED;
   try {
     check_request(wanted);
+    check_pointer(win, "win");
+    if (allocates) check_pointer(base, "baseptr");
     auto made = std::make_unique<window>(own->own_job(), own->memory(), own->handles(), own->messages(), wanted);
     *win = made->handle();
-    if (base != nullptr) *static_cast<void**>(base) = made->base();
+    if (allocates) *static_cast<void**>(base) = made->base();
+    warn_of_hints(*made);
     own->windows().add(std::move(made));
     return MPI_SUCCESS;
   } catch (...) {
@@ -50,9 +60,15 @@ int create(const new_window& wanted, MPI_Win* win, void* base, Native native_cal
 }
 
 int free_window(MPI_Win* win) {
-  if (handler_call::exists()) return handler_call::refuse("MPI_Win_free");
+  if (handler_call::exists()) return handler_call::refuse("MPI_Win_free", handler_call::one_sided);
   drop_in* const own = drop_in::running();
-  window* const found = own == nullptr ? nullptr : own->windows().find(*win);
+  if (own == nullptr) return native::win_free(win);
+  try {
+    check_pointer(win, "win");
+  } catch (const mpi_error&) {
+    return raise_on_communicator("MPI_Win_free", MPI_COMM_WORLD);
+  }
+  window* const found = own->windows().find(*win);
   if (found == nullptr) return native::win_free(win);
   try {
     found->core().check_end("MPI_Win_free");
@@ -82,6 +98,9 @@ void query(window& on, int rank, MPI_Aint* bytes, Unit* unit, void* base) {
     throw mpi_error(MPI_ERR_RANK, fmt::format("rank {}", rank),
                     fmt::format("pass a rank from 0 to {}, or MPI_PROC_NULL", on.size() - 1));
   }
+  check_pointer(bytes, "size");
+  check_pointer(unit, "disp_unit");
+  check_pointer(base, "baseptr");
   rank_t member = rank;
   if (rank == MPI_PROC_NULL) {  // the first member with memory
     member = 0;

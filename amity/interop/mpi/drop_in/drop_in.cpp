@@ -1,10 +1,14 @@
 #include "amity/interop/mpi/drop_in/drop_in.hpp"
 
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "amity/base/log.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
 
@@ -15,6 +19,7 @@ namespace {
 struct process_state {
   std::atomic<drop_in*> running = nullptr;
   std::atomic<report*> reporting = nullptr;  ///< there before `running`, and after it
+  std::atomic<bool> has_explained_sessions = false;
 };
 
 constinit process_state self;
@@ -24,6 +29,20 @@ constinit process_state self;
 std::atomic<drop_in*>& drop_in::running_now() noexcept { return self.running; }
 
 report* drop_in::reporting() noexcept { return self.reporting.load(std::memory_order_acquire); }
+
+bool drop_in::is_switched_off() noexcept {
+  const char* const wanted = std::getenv("AMITY_MPI");
+  return wanted != nullptr && std::string_view(wanted) == "0";
+}
+
+void drop_in::explain_window_of_session(std::string_view call) {
+  int has_begun = 0;
+  native::initialized(&has_begun);
+  if (has_begun != 0 || is_switched_off() || self.has_explained_sessions.exchange(true)) return;
+  log_warning(no_rank, fmt::format("{}: the MPI serves this window and all others of sessions (MPI_Session_init); call "
+                                   "MPI_Init, and create windows of processes of MPI_COMM_WORLD to use amity",
+                                   call));
+}
 
 void drop_in::start(int threads) {
   const settings config = settings::from_environment();

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include <mpi.h>
@@ -18,6 +19,7 @@
 #include "amity/base/types.hpp"
 #include "amity/interop/mpi/drop_in/allocated_memory.hpp"
 #include "amity/interop/mpi/drop_in/am_operations.hpp"
+#include "amity/interop/mpi/drop_in/error_codes.hpp"
 #include "amity/interop/mpi/drop_in/foreign_processes.hpp"
 #include "amity/interop/mpi/drop_in/handle_pool.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
@@ -35,6 +37,10 @@ class drop_in : private immovable {
   static drop_in* running() noexcept { return running_now().load(std::memory_order_acquire); }
   /// The report of this process; null: MPI is not initialized, or the library is switched off.
   static report* reporting() noexcept;
+  /// Whether AMITY_MPI=0 is set for this process.
+  static bool is_switched_off() noexcept;
+  /// The MPI has made a window. Prints why, once, if the program has not called MPI_Init, so that it uses a session.
+  static void explain_window_of_session(std::string_view call);
   /// After MPI has been initialized with this level of threads. Collective over MPI_COMM_WORLD.
   static void start(int threads);
   /// Before MPI is finalized. Collective over MPI_COMM_WORLD. Ends windows that the program has left.
@@ -50,6 +56,7 @@ class drop_in : private immovable {
   pending_requests& requests() noexcept { return requests_; }
   foreign_processes& foreigners() noexcept { return foreigners_; }
   open_files& files() noexcept { return files_; }
+  error_codes& errors() noexcept { return errors_; }
 
   /// One round of progress for windows, if there are any. Every function of MPI that the program may call in a loop
   /// calls it.
@@ -87,6 +94,7 @@ class drop_in : private immovable {
   pending_requests requests_{job_};
   foreign_processes foreigners_;
   open_files files_;
+  error_codes errors_;
 };
 
 }  // namespace amity::mpi

@@ -96,7 +96,7 @@ class flag_while_alive : private immovable {
   bool& flag_;
 };
 
-bool has_progress_thread(const settings& config) { return config.integer("AMITY_PROGRESS_THREAD") != 0; }
+bool wants_progress_thread(const settings& config) { return config.integer("AMITY_PROGRESS_THREAD") != 0; }
 
 }  // namespace
 
@@ -109,9 +109,9 @@ job::job(const settings& config, std::shared_ptr<bootstrap> start, bool threads)
       transport_with_mpi_(std::make_unique<fabric_with_mpi>(*transport_, *start_, amity::detail::cpus_here(config, by_),
                                                             on_progress_thread_)),
       world_(team_.enter(*transport_with_mpi_, config,
-                         threads || has_progress_thread(config) ? core::engine::threading::serialized
-                                                                : core::engine::threading::owned)) {
-  if (!has_progress_thread(config)) return;
+                         threads || wants_progress_thread(config) ? core::engine::threading::serialized
+                                                                  : core::engine::threading::owned)) {
+  if (!wants_progress_thread(config)) return;
   progress_.emplace([this] {
     const core::engine::entry entered(world_.own_engine(), std::try_to_lock);
     if (!entered.entered() || world_.own_engine().failure().exists()) return false;

@@ -37,6 +37,7 @@ class job : private immovable {
   /// The options that the settings determine.
   const window_options& options_of_windows() const noexcept { return options_of_windows_; }
   const std::string& fabric_name() const noexcept { return by_.fabric; }
+  bool has_progress_thread() const noexcept { return progress_.has_value(); }
   /// Whether the calling thread is the progress thread, inside the engine.
   bool is_on_progress_thread() const noexcept { return on_progress_thread_; }
 

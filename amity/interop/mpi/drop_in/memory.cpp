@@ -33,11 +33,13 @@ using namespace amity::mpi;
 
 extern "C" {
 
-// The MPI reports sizes that are not possible.
+// The MPI reports arguments that are not possible.
 int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
   drop_in* const own = drop_in::running();
-  void* const base =
-      own != nullptr && size > 0 ? own->memory().allocate(static_cast<std::size_t>(size), alignment_in(info)) : nullptr;
+  const bool is_possible = size > 0 && baseptr != nullptr;
+  void* const base = own != nullptr && is_possible
+                         ? own->memory().allocate(static_cast<std::size_t>(size), alignment_in(info))
+                         : nullptr;
   if (base == nullptr) return native::alloc_mem(size, info, baseptr);
   std::memcpy(baseptr, &base, sizeof base);
   return MPI_SUCCESS;

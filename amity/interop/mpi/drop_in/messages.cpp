@@ -16,6 +16,7 @@
 #include "amity/interop/mpi/drop_in/calls.hpp"
 #include "amity/interop/mpi/drop_in/datatype.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
+#include "amity/interop/mpi/drop_in/pointer_checks.hpp"
 #include "amity/interop/mpi/mpix_am.h"
 #include "amity/window/am_description.hpp"
 #include "amity/window/layout.hpp"
@@ -39,14 +40,28 @@ void check_counts(const message& of) {
   check_count(of.segments, "the number of segments");
 }
 
-/// The data of a segment has the same bytes at origin and target.
-void check_sizes(const known_type& here, const known_type& there, std::string_view what) {
+/// Whether a type is one of bytes without a meaning: MPI_BYTE, MPI_PACKED.
+bool is_of_bytes(const element_kind& kind) noexcept {
+  return kind.category == type_category::byte || kind.category == type_category::other;
+}
+
+/// A segment has the same data at origin and target. Basic types are compared if each side has only one.
+void check_data(const known_type& here, const known_type& there, std::string_view what) {
+  constexpr std::string_view remedy = "pass types and counts of the same basic types in the same order";
   const std::size_t bytes_here = here.bytes(), bytes_there = there.bytes();
-  if (bytes_here == bytes_there) return;
-  throw mpi_error(
-      MPI_ERR_TYPE,
-      fmt::format("a segment of {} has {} bytes at the origin and {} at the target", what, bytes_here, bytes_there),
-      "pass types and counts of the same data");
+  if (bytes_here != bytes_there) {
+    throw mpi_error(
+        MPI_ERR_TYPE,
+        fmt::format("a segment of {} has {} bytes at the origin and {} at the target", what, bytes_here, bytes_there),
+        remedy);
+  }
+  const auto &kind_here = here.type.kind(), &kind_there = there.type.kind();
+  if (bytes_here == 0 || !kind_here || !kind_there || kind_here->type == kind_there->type) return;
+  if (is_of_bytes(*kind_here) || is_of_bytes(*kind_there)) return;
+  throw mpi_error(MPI_ERR_TYPE,
+                  fmt::format("a segment of {} has elements of {} at the origin and of {} at the target", what,
+                              layout_of(kind_here->type).name, layout_of(kind_there->type).name),
+                  remedy);
 }
 
 /// Bytes from the address of the persistent buffer that the target must have.
@@ -90,6 +105,12 @@ struct place_here {
   }
 };
 
+void check_addresses(const message& given, const known_type& input, const known_type& output) {
+  check_buffer(given.input, input.type.data(), input.count, "origin_input_addr");
+  check_buffer(given.output, output.type.data(), output.count, "origin_output_addr");
+  if (given.is_vector && given.large_counts == nullptr) check_pointer(given.counts, "output_segment_counts");
+}
+
 void send(window& on, const message& given) {
   check_counts(given);
   if (given.rank == MPI_PROC_NULL) return;
@@ -101,14 +122,9 @@ void send(window& on, const message& given) {
   on.check_operation(given.op, {.is_vector = given.is_vector, .count = largest});
   const known_type input_here(given.input_here), output_here(given.output_here), input_there(given.input_there),
       persistent(given.persistent), output_there(given.output_there);
-  check_sizes(input_here, input_there, "input");
-  check_sizes(output_here, output_there, "output");
-  if (given.is_vector && output_here.type.size() != output_there.type.size()) {
-    throw mpi_error(MPI_ERR_TYPE,
-                    fmt::format("an element of output has {} bytes at the origin and {} at the target",
-                                output_here.type.size(), output_there.type.size()),
-                    "pass types of which one element has the same data");
-  }
+  check_data(input_here, input_there, "input");
+  check_data(output_here, output_there, "output");
+  if (given.segments > 0) check_addresses(given, input_here, output_here);
   const std::uint64_t at = on.place(given.rank, given.displacement);
   const std::shared_ptr<const amity::detail::am_description> about =
       on.descriptions().find({.op = given.op,
@@ -129,6 +145,10 @@ void send(window& on, const message& given) {
                           .output_blocks = output.blocks,
                           .output_counts = reinterpret_cast<std::uint32_t*>(given.counts),
                           .large_output_counts = reinterpret_cast<std::int64_t*>(given.large_counts)});
+  if (!given.is_vector || about->is_vector()) return;
+  // The core takes it for a plain message, because no segment can have output.
+  if (given.counts != nullptr) std::fill_n(given.counts, given.segments, 0);
+  if (given.large_counts != nullptr) std::fill_n(given.large_counts, given.segments, MPI_Count{0});
 }
 
 /// Windows that the MPI serves have no active messages.
@@ -162,11 +182,12 @@ int send_message_on(MPI_Win win, const message& given) {
 
 int create_operation(std::string_view call, std::unique_ptr<const am_user_handler> handler, MPI_Comm comm,
                      MPIX_Am_op* op) {
-  *op = MPIX_AM_OP_NULL;
+  if (op != nullptr) *op = MPIX_AM_OP_NULL;
   if (handler_call::exists()) return handler_call::refuse(call.data());
   drop_in* const own = drop_in::running();
   if (own == nullptr) return refuse_operation(call, comm);
   try {
+    check_pointer(op, "op");
     if (comm == MPI_COMM_NULL)
       throw mpi_error(MPI_ERR_COMM, "the communicator is MPI_COMM_NULL", "pass one with all processes of the windows");
     if (handler == nullptr) throw mpi_error(MPI_ERR_ARG, "a handler that is a null pointer", "pass a function");
@@ -204,6 +225,7 @@ AMITY_MPIX int MPIX_Am_op_free(MPIX_Am_op* op) {
   drop_in* const own = drop_in::running();
   if (own == nullptr) return refuse_operation("MPIX_Am_op_free", MPI_COMM_WORLD);
   try {
+    check_pointer(op, "op");
     own->messages().free(*op);
     *op = MPIX_AM_OP_NULL;
     return MPI_SUCCESS;
@@ -308,6 +330,7 @@ AMITY_MPIX int MPIX_Am_win_buffer_attach(void* buffer, MPI_Aint size, MPI_Win wi
       [&](window& on) {
         if (size < 0)
           throw mpi_error(MPI_ERR_SIZE, fmt::format("a size of {} bytes", size), "pass a size of 1 or more");
+        if (buffer != nullptr && size > 0) check_mapped(buffer, static_cast<std::size_t>(size), MPI_ERR_RMA_ATTACH);
         on.core().attach_buffer({static_cast<std::byte*>(buffer), static_cast<std::size_t>(size)});
       },
       refuse_window, std::string_view("MPIX_Am_win_buffer_attach"), win);
@@ -323,6 +346,7 @@ AMITY_MPIX int MPIX_Am_win_get_counters(MPI_Win win, int target_rank, MPIX_Am_co
   return on_window(
       "MPIX_Am_win_get_counters", win,
       [&](window& on) {
+        check_pointer(counters, "counters");
         const amity::am_counters of = on.core().counters_of(target_rank);
         *counters = {.messages = of.messages,
                      .units = of.units,
@@ -340,5 +364,5 @@ AMITY_MPIX int MPIX_Am_win_get_counters(MPI_Win win, int target_rank, MPIX_Am_co
 
 AMITY_MPIX int MPIX_Am_error_class(int which) {
   drop_in* const own = drop_in::running();
-  return own == nullptr ? MPI_ERR_UNKNOWN : own->messages().error_of(which).error_class;
+  return own == nullptr ? MPI_ERR_UNKNOWN : own->messages().error_class_of(which);
 }

@@ -90,6 +90,7 @@ inline constinit native_function<decltype(&MPI_Comm_test_inter)> comm_test_inter
 inline constinit native_function<decltype(&MPI_Compare_and_swap)> compare_and_swap{"Compare_and_swap"};
 inline constinit native_function<decltype(&MPI_Errhandler_free)> errhandler_free{"Errhandler_free"};
 inline constinit native_function<decltype(&MPI_Error_class)> error_class{"Error_class"};
+inline constinit native_function<decltype(&MPI_Error_string)> error_string{"Error_string"};
 inline constinit native_function<decltype(&MPI_Fetch_and_op)> fetch_and_op{"Fetch_and_op"};
 inline constinit native_function<decltype(&MPI_Finalize)> finalize{"Finalize"};
 inline constinit native_function<decltype(&MPI_Finalized)> finalized{"Finalized"};
@@ -114,6 +115,7 @@ inline constinit native_function<decltype(&MPI_Info_get_nthkey)> info_get_nthkey
 inline constinit native_function<decltype(&MPI_Info_set)> info_set{"Info_set"};
 inline constinit native_function<decltype(&MPI_Init)> init{"Init"};
 inline constinit native_function<decltype(&MPI_Init_thread)> init_thread{"Init_thread"};
+inline constinit native_function<decltype(&MPI_Initialized)> initialized{"Initialized"};
 inline constinit native_function<decltype(&MPI_Iprobe)> iprobe{"Iprobe"};
 inline constinit native_function<decltype(&MPI_Irecv)> irecv{"Irecv"};
 inline constinit native_function<decltype(&MPI_Isend)> isend{"Isend"};

@@ -2,12 +2,14 @@
 
 #include "amity/interop/mpi/drop_in/calls.hpp"
 #include "amity/interop/mpi/drop_in/communication.hpp"
+#include "amity/interop/mpi/drop_in/pointer_checks.hpp"
 
 namespace amity::mpi {
 namespace {
 
 /// Operations with requests are legal in epochs of locks alone.
-void check_passive(std::string_view call, window& on, int rank) {
+void check_passive(std::string_view call, window& on, int rank, const MPI_Request* request) {
+  check_pointer(request, "request");
   if (rank != MPI_PROC_NULL) on.core().check_lock(call, rank);
 }
 
@@ -68,7 +70,7 @@ int call_rput(Native& native_call, const void* origin, Count origin_count, MPI_D
   return on_window(
       "MPI_Rput", win,
       [&](window& on) {
-        check_passive("MPI_Rput", on, rank);
+        check_passive("MPI_Rput", on, rank, request);
         put("MPI_Rput", on, {origin, origin_count, origin_type}, {rank, displacement, target_count, target_type});
         *request = drop_in::running()->requests().make(on, rank);
       },
@@ -81,7 +83,7 @@ int call_rget(Native& native_call, void* origin, Count origin_count, MPI_Datatyp
   return on_window(
       "MPI_Rget", win,
       [&](window& on) {
-        check_passive("MPI_Rget", on, rank);
+        check_passive("MPI_Rget", on, rank, request);
         get("MPI_Rget", on, {origin, origin_count, origin_type}, {rank, displacement, target_count, target_type});
         *request = drop_in::running()->requests().make(on, rank);
       },
@@ -95,7 +97,7 @@ int call_raccumulate(Native& native_call, const void* origin, Count origin_count
   return on_window(
       "MPI_Raccumulate", win,
       [&](window& on) {
-        check_passive("MPI_Raccumulate", on, rank);
+        check_passive("MPI_Raccumulate", on, rank, request);
         accumulate("MPI_Raccumulate", on, {origin, origin_count, origin_type}, nullptr,
                    {rank, displacement, target_count, target_type}, op);
         *request = drop_in::running()->requests().make(on, rank);
@@ -110,7 +112,7 @@ int call_rget_accumulate(Native& native_call, const void* origin, Count origin_c
   return on_window(
       "MPI_Rget_accumulate", win,
       [&](window& on) {
-        check_passive("MPI_Rget_accumulate", on, rank);
+        check_passive("MPI_Rget_accumulate", on, rank, request);
         const origin_data into{result, result_count, result_type};
         accumulate("MPI_Rget_accumulate", on, {origin, origin_count, origin_type}, &into,
                    {rank, displacement, target_count, target_type}, op);

@@ -77,6 +77,19 @@ const named_op* find_op(MPI_Op handle) noexcept {
                   "see the table of predefined reduction operations in section 5.9.2 of MPI-3.1");
 }
 
+std::string describe_elements(const datatype& type) {
+  return type.kind() ? fmt::format("elements of {}", layout_of(type.kind()->type).name)
+                     : std::string("elements of several predefined types");
+}
+
+[[noreturn, gnu::noinline]] void refuse_elements(accumulate_op op, const datatype& origin, const datatype& target,
+                                                 std::string_view name) {
+  throw mpi_error(MPI_ERR_ARG,
+                  fmt::format("{} has {}, and target_datatype has {}, so that {} cannot combine them", name,
+                              describe_elements(origin), describe_elements(target), name_of(op)),
+                  "pass types that are made of the same predefined type");
+}
+
 [[noreturn, gnu::noinline]] void refuse_swap(const datatype& type) {
   std::string what = "this data type";
   if (!type.is_predefined()) {
@@ -100,6 +113,12 @@ reduction find_reduction(MPI_Op op, const datatype& type) {
   }
   if ((known->categories & set_of(kind->category)) == 0) refuse_category(known->op, kind->category);
   return {.op = known->op, .type = kind->type, .operands = &type.elements()};
+}
+
+void check_elements(accumulate_op op, const datatype& origin, const datatype& target, std::string_view name) {
+  if (op == accumulate_op::replace || op == accumulate_op::no_op || origin.size() == 0) return;
+  if (origin.kind() && target.kind() && origin.kind()->type == target.kind()->type) return;
+  refuse_elements(op, origin, target, name);
 }
 
 element_type find_swapped_element(const datatype& type) {

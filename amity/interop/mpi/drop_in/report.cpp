@@ -53,4 +53,9 @@ void report::count_native_window(std::string_view call, MPI_Comm comm) {
                   call, outside));
 }
 
+void report::warn_once(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (warnings_.insert(text).second) log_warning(own_rank(), text);
+}
+
 }  // namespace amity::mpi

@@ -4,6 +4,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <mutex>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include <mpi.h>
@@ -31,12 +34,16 @@ class report : private immovable {
   void count_native_call() noexcept { native_calls_.fetch_add(1, std::memory_order_relaxed); }
   /// A window of this communicator is left to the MPI. Prints why, for the first one. Any thread.
   void count_native_window(std::string_view call, MPI_Comm comm);
+  /// Prints a warning, unless this process has printed it before. Any thread.
+  void warn_once(const std::string& text);
 
  private:
   bool is_wanted_;
   bool leaves_all_windows_ = false;
   std::atomic<std::size_t> native_calls_ = 0;
   std::atomic<bool> has_explained_ = false;
+  std::mutex mutex_;
+  std::set<std::string> warnings_;
 };
 
 }  // namespace amity::mpi

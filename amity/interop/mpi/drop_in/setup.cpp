@@ -35,11 +35,6 @@ int end_with_self(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
-bool is_switched_off() {
-  const char* const wanted = std::getenv("AMITY_MPI");
-  return wanted != nullptr && std::string_view(wanted) == "0";
-}
-
 #if defined(OPEN_MPI)
 constexpr std::string_view served_mpi = "Open MPI";
 #elif defined(MPICH)
@@ -60,7 +55,7 @@ bool uses_other_handles() {
 
 /// Before MPI is initialized. Ends the process if its MPI has other handles, unless the library is switched off.
 void check_handles() {
-  if (is_switched_off() || !uses_other_handles()) return;
+  if (drop_in::is_switched_off() || !uses_other_handles()) return;
   const error wrong(
       "MPI_Init", no_rank,
       fmt::format("the process has loaded the library of amity for {}, but uses {}", served_mpi, version_of_mpi()),
@@ -78,7 +73,7 @@ void choose_windows([[maybe_unused]] int threads) {
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5  // later ones do not have it
   constexpr bool replaces = false;
   constexpr const char *component = "OMPI_MCA_osc", *is_chosen_here = "LIBAMITY_MPI_HAS_CHOSEN_OSC";
-  if (threads < MPI_THREAD_MULTIPLE && !is_switched_off() && std::getenv(component) == nullptr) {
+  if (threads < MPI_THREAD_MULTIPLE && !drop_in::is_switched_off() && std::getenv(component) == nullptr) {
     ::setenv(component, "pt2pt", replaces);
     ::setenv(is_chosen_here, "1", replaces);
   } else if (threads == MPI_THREAD_MULTIPLE && std::getenv(is_chosen_here) != nullptr) {

@@ -9,6 +9,7 @@
 
 #include "amity/interop/mpi/drop_in/calls.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
+#include "amity/interop/mpi/drop_in/pointer_checks.hpp"
 #include "amity/window/options.hpp"
 
 namespace amity::mpi {
@@ -109,7 +110,12 @@ int PMPI_Win_wait(MPI_Win win) {
 
 int PMPI_Win_test(MPI_Win win, int* flag) {
   return synchronize(
-      "MPI_Win_test", win, [&](window& on) { *flag = on.core().test() ? 1 : 0; }, native::win_test, win, flag);
+      "MPI_Win_test", win,
+      [&](window& on) {
+        check_pointer(flag, "flag");
+        *flag = on.core().test() ? 1 : 0;
+      },
+      native::win_test, win, flag);
 }
 
 int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win win) {

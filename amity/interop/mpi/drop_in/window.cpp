@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "amity/interop/mpi/drop_in/groups.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
+#include "amity/interop/mpi/drop_in/pointer_checks.hpp"
 #include "amity/window/attached_memory.hpp"
 #include "amity/window/options.hpp"
 #include "amity/window/window_error.hpp"
@@ -62,16 +64,19 @@ void wait_for(job& in, MPI_Request request) {
   check_native(code, "MPI_Test");
 }
 
-/// Replaces each word by its reduction over the members.
+/// Replaces each word by its reduction over the members. MPIs compare unsigned words as signed ones (MPICH 4.0), so
+/// that comparisons are those of signed words, whose first bit has the other value.
 void reduce_on(job& in, MPI_Comm comm, MPI_Op operation, std::span<std::uint64_t> words) {
+  const std::uint64_t changed_bits = operation == MPI_SUM ? 0 : std::uint64_t{1} << 63;
   words_of_mpi own(words.size());
-  std::ranges::copy(words, own.data());
+  std::ranges::transform(words, own.data(), [&](std::uint64_t each) { return each ^ changed_bits; });
   MPI_Request request = MPI_REQUEST_NULL;
-  check_native(native::iallreduce(MPI_IN_PLACE, own.data(), static_cast<int>(words.size()), MPI_UINT64_T, operation,
+  check_native(native::iallreduce(MPI_IN_PLACE, own.data(), static_cast<int>(words.size()), MPI_INT64_T, operation,
                                   comm, &request),
                "MPI_Iallreduce");
   wait_for(in, request);
-  std::copy_n(own.data(), words.size(), words.begin());
+  std::transform(own.data(), own.data() + words.size(), words.begin(),
+                 [&](std::uint64_t each) { return each ^ changed_bits; });
 }
 
 amity::detail::memory_of_window memory_for(const allocated_memory& allocated, const new_window& wanted,
@@ -141,8 +146,7 @@ window::window(job& in, const allocated_memory& allocated, handle_pool& handles,
   std::vector<rank_t> ranks =
       translate_ranks(members.handle(), owned_group(native::comm_group, MPI_COMM_WORLD).handle());
   size_ = static_cast<rank_t>(ranks.size());
-  rank_t own = no_rank;
-  check_native(native::group_rank(members.handle(), &own), "MPI_Group_rank");
+  check_native(native::group_rank(members.handle(), &member_), "MPI_Group_rank");
   am_hints hints;
   std::optional<mpi_error> wrong_hint;
   try {
@@ -153,11 +157,11 @@ window::window(job& in, const allocated_memory& allocated, handle_pool& handles,
   const auto reduce = [&](core::reduction operation, std::span<std::uint64_t> words) {
     reduce_on(in, wanted.comm, operation_of(operation), words);
   };
-  const handle_pool::proposal proposed = handles.propose(ranks, own);
+  const handle_pool::proposal proposed = handles.propose(ranks, member_);
   // All members are here afterwards: none of them needs this one while the MPI makes a handle.
-  std::uint64_t problem = wrong_hint ? word_of_problem(*wrong_hint, own) : 0;
+  std::uint64_t problem = wrong_hint ? word_of_problem(*wrong_hint, member_) : 0;
   const handle_pool::proposal agreed = agree(in, wanted.comm, proposed, problem);
-  const amity::detail::window_group group{.ranks = core::rank_list(ranks), .member = own, .reduce = reduce};
+  const amity::detail::window_group group{.ranks = core::rank_list(ranks), .member = member_, .reduce = reduce};
   const amity::detail::memory_of_window memory = memory_for(allocated, wanted, info_);
   handle_ = handles.take(proposed, agreed);
   if (problem != 0) {
@@ -293,15 +297,30 @@ void window::check_dynamic() const {
 
 void window::attach(void* base, std::size_t bytes) {
   check_dynamic();
-  if (bytes > 0) return core_->attach(base, bytes);
-  empty_pieces_.insert(base);
+  const std::lock_guard lock(mutex_);
+  if (bytes == 0) return static_cast<void>(empty_pieces_.insert(base));
+  check_mapped(base, bytes, MPI_ERR_RMA_ATTACH);
+  const auto begin = reinterpret_cast<std::uintptr_t>(base), end = begin + bytes;
+  const auto after = pieces_.lower_bound(end);
+  if (after != pieces_.begin() && std::prev(after)->second > begin) {
+    const auto& [first, last] = *std::prev(after);
+    throw mpi_error(
+        MPI_ERR_RMA_ATTACH,
+        fmt::format("{} bytes at address {:#x} overlap the {} bytes at address {:#x}, which are attached to the window",
+                    bytes, begin, last - first, first),
+        "attach memory once, or detach it before");
+  }
+  core_->attach(base, bytes);
+  pieces_.emplace(begin, end);
 }
 
 void window::detach(const void* base) {
   check_dynamic();
+  const std::lock_guard lock(mutex_);
   const auto empty = empty_pieces_.find(base);
-  if (empty == empty_pieces_.end()) return core_->detach(base);
-  empty_pieces_.erase(empty);
+  if (empty != empty_pieces_.end()) return static_cast<void>(empty_pieces_.erase(empty));
+  core_->detach(base);
+  pieces_.erase(reinterpret_cast<std::uintptr_t>(base));
 }
 
 void* window::find_attribute(int key) noexcept {

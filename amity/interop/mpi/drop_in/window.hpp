@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -55,9 +56,12 @@ class window : private immovable {
   MPI_Win handle() const noexcept { return handle_; }
   amity::detail::window_core& core() noexcept { return *core_; }
   rank_t size() const noexcept { return size_; }
+  /// The rank of this process in it.
+  rank_t member() const noexcept { return member_; }
   bool is_dynamic() const noexcept { return flavor_ == MPI_WIN_FLAVOR_DYNAMIC; }
   void* base() const noexcept { return base_; }
   window_info& info() noexcept { return info_; }
+  const window_info& info() const noexcept { return info_; }
   MPI_Aint unit_of(rank_t member) const noexcept {
     return units_.empty() ? unit_ : units_[static_cast<std::size_t>(member)];
   }
@@ -69,7 +73,7 @@ class window : private immovable {
   /// Throws `mpi_error` if active messages on the window must not name the operation.
   void check_operation(MPIX_Am_op op, const am_operations::use& as);
   am_descriptions& descriptions() noexcept { return descriptions_; }
-  /// Memory of a dynamic window. Throw `mpi_error` or `error`.
+  /// Memory of a dynamic window, whose pieces do not overlap. Throw `mpi_error` or `error`. Any thread.
   void attach(void* base, std::size_t bytes);
   void detach(const void* base);
   /// The value of a predefined attribute as MPI_Win_get_attr returns it; null: it is another key.
@@ -91,21 +95,23 @@ class window : private immovable {
   handle_pool& handles_;
   am_operations& operations_;
   rank_t size_ = 0;
+  rank_t member_ = no_rank;
   int flavor_;
   int model_ = MPI_WIN_UNIFIED;
   MPI_Aint unit_;
   int unit_attribute_;
   MPI_Aint bytes_;
   void* base_ = nullptr;
-  std::multiset<const void*> empty_pieces_;  ///< attached, without a byte
-  std::vector<MPI_Aint> units_;              ///< by member; empty: all have that of this rank
+  std::vector<MPI_Aint> units_;  ///< by member; empty: all have that of this rank
   window_info info_;
   std::unique_ptr<amity::detail::window_core> core_;
   MPI_Group group_ = MPI_GROUP_NULL;
   MPI_Win handle_ = MPI_WIN_NULL;
-  std::vector<int> attributes_;              ///< keys that the program has set
-  std::mutex mutex_;                         ///< for `operations_used_`
-  std::vector<MPIX_Am_op> operations_used_;  ///< of active messages, whose communicators have all members
+  std::vector<int> attributes_;                      ///< keys that the program has set
+  std::mutex mutex_;                                 ///< for what follows
+  std::multiset<const void*> empty_pieces_;          ///< attached, without a byte
+  std::map<std::uintptr_t, std::uintptr_t> pieces_;  ///< attached: the end, by the beginning
+  std::vector<MPIX_Am_op> operations_used_;          ///< of active messages, whose communicators have all members
   am_descriptions descriptions_;
 };
 

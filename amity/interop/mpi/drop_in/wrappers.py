@@ -59,11 +59,11 @@ KINDS = {
         Parrived Pready Pready_list Pready_range Precv_init Psend_init
         Request_get_status Request_get_status_all Request_get_status_any Request_get_status_some Start Startall Test
         Testall Testany Testsome""",
-    # Functions whose PMPI_X other sources of this library define, because they belong to windows or to the beginning and the
-    # end. This one adds MPI_X.
+    # Functions whose PMPI_X other sources of this library define, because they belong to windows, to their errors, or to the
+    # beginning and the end. This one adds MPI_X.
     "served": """
-        Accumulate Alloc_mem Compare_and_swap Fetch_and_op Finalize Free_mem Get Get_accumulate Init Init_thread Put Raccumulate
-        Rget Rget_accumulate Rput Win_allocate Win_allocate_shared Win_attach Win_complete Win_create
+        Accumulate Alloc_mem Compare_and_swap Error_string Fetch_and_op Finalize Free_mem Get Get_accumulate Init Init_thread Put
+        Raccumulate Rget Rget_accumulate Rput Win_allocate Win_allocate_shared Win_attach Win_complete Win_create
         Win_create_dynamic Win_detach Win_fence Win_flush Win_flush_all Win_flush_local Win_flush_local_all
         Win_free Win_get_attr Win_get_info Win_lock Win_lock_all Win_post Win_set_attr Win_set_info Win_shared_query
         Win_start Win_sync Win_test Win_unlock Win_unlock_all Win_wait""",
@@ -82,7 +82,7 @@ KINDS = {
         Comm_get_info Comm_get_name Comm_get_parent Comm_group Comm_rank Comm_remote_group Comm_remote_size
         Comm_set_attr Comm_set_errhandler Comm_set_name Comm_size Comm_test_inter Comm_toint Dims_create
         Dist_graph_neighbors Dist_graph_neighbors_count Errhandler_c2f Errhandler_create Errhandler_f2c
-        Errhandler_free Errhandler_fromint Errhandler_get Errhandler_set Errhandler_toint Error_class Error_string
+        Errhandler_free Errhandler_fromint Errhandler_get Errhandler_set Errhandler_toint Error_class
         File_c2f File_call_errhandler File_create_errhandler File_f2c File_fromint File_get_amode File_get_atomicity
         File_get_byte_offset File_get_errhandler File_get_group File_get_info File_get_position
         File_get_position_shared File_get_size File_get_type_extent File_get_view File_seek File_set_errhandler

@@ -17,6 +17,7 @@
 #include "amity/interop/shmem/addon/public_substrate.hpp"
 #include "amity/interop/shmem/am/engine.hpp"
 #include "amity/interop/shmem/am/every.hpp"
+#include "amity/interop/shmem/held_locks.hpp"
 
 namespace amity::shmem::addon {
 
@@ -36,6 +37,7 @@ class job {
   explicit job(bool threads);
 
   am_engine<public_substrate>& messages() noexcept { return messages_; }
+  held_locks& locks() noexcept { return locks_; }
 
   /// Returns when all PEs of the set have come. Inside a handler it is an error of `call`, as the next two.
   void meet(const char* call, const active_set& set);
@@ -81,6 +83,7 @@ class job {
   std::atomic<unsigned> idle_looks_ = 0;
   every<16> pauses_;  ///< until the other library gets help
   am_engine<public_substrate> messages_;
+  held_locks locks_;
   bool all_map_all_;  ///< so that all see what each one shows
 };
 

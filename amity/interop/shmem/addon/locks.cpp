@@ -35,19 +35,26 @@ extern "C" {
 
 void shmem_set_lock(volatile long* lock) {
   long* const word = word_of("shmem_set_lock", lock);
+  amity::shmem::held_locks& held = self.joined->locks();
+  if (held.has_of_this_thread(lock)) {
+    fail("shmem_set_lock", "this PE holds the lock already", "clear it first, or use shmem_test_lock");
+  }
   const std::uint32_t mine = next_of(pshmem_long_atomic_fetch_add(word, one_ticket, home));
   self.joined->wait([&] { return served_of(pshmem_long_atomic_fetch(word, home)) == mine; },
                     [] { return "shmem_set_lock: the lock is to be cleared"; });
+  held.add(lock);
 }
 
 void shmem_clear_lock(volatile long* lock) {
   long* const word = word_of("shmem_clear_lock", lock);
   pshmem_quiet();
   long found = pshmem_long_atomic_fetch(word, home);
+  if (!self.joined->locks().remove(lock)) {
+    fail("shmem_clear_lock",
+         next_of(found) == served_of(found) ? "the lock is not set" : "the lock is held by another PE",
+         "clear a lock once, on the PE that has set it");
+  }
   for (;;) {
-    if (next_of(found) == served_of(found)) {
-      fail("shmem_clear_lock", "the lock is not set", "clear a lock once, on the PE that has set it");
-    }
     // The lower half goes around without a carry into the upper.
     const long next = (found & ~(one_ticket - 1)) | static_cast<long>(served_of(found) + 1u);
     const long before = pshmem_long_atomic_compare_swap(word, found, next, home);
@@ -60,6 +67,8 @@ int shmem_test_lock(volatile long* lock) {
   long* const word = word_of("shmem_test_lock", lock);
   const long found = pshmem_long_atomic_fetch(word, home);
   if (next_of(found) != served_of(found)) return 1;
-  return pshmem_long_atomic_compare_swap(word, found, found + one_ticket, home) == found ? 0 : 1;
+  if (pshmem_long_atomic_compare_swap(word, found, found + one_ticket, home) != found) return 1;
+  self.joined->locks().add(lock);
+  return 0;
 }
 }

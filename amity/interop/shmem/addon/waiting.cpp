@@ -14,10 +14,15 @@ void look() {
   if (self.joined != nullptr) self.joined->look();
 }
 
-/// The other library's own beginning and end may wait, too.
+/// Ends the job if it would wait inside a handler. The other library's own beginning and end may wait, too.
 template <class Ready>
 void wait(const char* call, Ready ready) {
   if (self.joined != nullptr) {
+    if (ready()) return;
+    if (self.joined->messages().in_handler()) {
+      fail(call, "it would wait inside a handler, where no other handler runs",
+           "wait outside of handlers; use shmem_test inside them");
+    }
     return self.joined->wait(ready, [&] { return std::string(call) + ": the variable is to change"; });
   }
   while (!ready()) {

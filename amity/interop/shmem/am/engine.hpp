@@ -50,8 +50,8 @@ class am_engine {
   guard& threads() noexcept { return threads_; }
   /// Whether the caller is inside a handler.
   bool in_handler() {
-    const guard::inside alone(threads_);
-    return running_ != nullptr;
+    const guard::inside alone(threads_, std::try_to_lock);  // a handler's thread is inside already
+    return alone.entered() && running_ != nullptr;
   }
 
   /// For the function of the API that is called `call`.

@@ -64,6 +64,27 @@ AMITY_SHMEM_DECLARE_COLLECTIVES
 
 #ifdef __cplusplus
 }
+
+/* The same functions for C's complex numbers, which compilers have in C++, too, and whose layout is the same. */
+extern "C++" {
+__extension__ typedef double _Complex amity_shmem_complexd;
+__extension__ typedef float _Complex amity_shmem_complexf;
+#define AMITY_SHMEM_OVERLOAD_COMPLEX(type, name, operation)                                                            \
+  inline int shmem_##name##_##operation##_reduce(shmem_team_t team, amity_shmem_##name* dest,                          \
+                                                 const amity_shmem_##name* source, size_t count) {                     \
+    return shmem_##name##_##operation##_reduce(team, reinterpret_cast<std::complex<type>*>(dest),                      \
+                                               reinterpret_cast<const std::complex<type>*>(source), count);            \
+  }                                                                                                                    \
+  inline void shmem_##name##_##operation##_to_all(amity_shmem_##name* dest, const amity_shmem_##name* source,          \
+                                                  int count, int start, int log_stride, int size,                      \
+                                                  amity_shmem_##name* work, long* sync) {                              \
+    shmem_##name##_##operation##_to_all(reinterpret_cast<std::complex<type>*>(dest),                                   \
+                                        reinterpret_cast<const std::complex<type>*>(source), count, start, log_stride, \
+                                        size, reinterpret_cast<std::complex<type>*>(work), sync);                      \
+  }
+AMITY_SHMEM_EACH_SUM(AMITY_SHMEM_OVERLOAD_COMPLEX, double, complexd)
+AMITY_SHMEM_EACH_SUM(AMITY_SHMEM_OVERLOAD_COMPLEX, float, complexf)
+}
 #endif
 
 #endif

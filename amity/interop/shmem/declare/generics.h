@@ -50,24 +50,55 @@
                AMITY_SHMEM_CASE(unsigned int, uint, __VA_ARGS__) AMITY_SHMEM_CASE(unsigned long, ulong, __VA_ARGS__) \
                    AMITY_SHMEM_CASE(unsigned long long, ulonglong, __VA_ARGS__))
 
-/* The name behind so many arguments. */
-#define AMITY_SHMEM_AFTER_8(a, b, c, d, e, f, g, h, name, ...) name
+/* The preprocessor counts the commas of a compound literal as separators of arguments. A call with exactly n arguments
+   has no context; otherwise the type of the first argument decides. If the second argument begins with parentheses, its
+   type is that of their contents: they may be all of a compound literal that the preprocessor sees before a comma. */
+#define AMITY_SHMEM_FIRST(...) AMITY_SHMEM_FIRST_OF(__VA_ARGS__, )
+#define AMITY_SHMEM_FIRST_OF(first, ...) first
+#define AMITY_SHMEM_SECOND(first, ...) AMITY_SHMEM_FIRST(__VA_ARGS__)
+
+/* A pointer of the type of an argument: the argument itself, or a null one if it begins with parentheses. */
+#define AMITY_SHMEM_POINTER(argument) AMITY_SHMEM_POINTER_BY(AMITY_SHMEM_PARENTHESES argument)(argument)
+#define AMITY_SHMEM_POINTER_BY(...) AMITY_SHMEM_SECOND(__VA_ARGS__, AMITY_SHMEM_WHOLE, )
+#define AMITY_SHMEM_PARENTHESES(...) ~, AMITY_SHMEM_OF_GROUP,
+#define AMITY_SHMEM_WHOLE(argument) (argument)
+#define AMITY_SHMEM_OF_GROUP(argument) *(__typeof__ AMITY_SHMEM_FIRST(AMITY_SHMEM_GROUP argument)*)0
+#define AMITY_SHMEM_GROUP(...) (__VA_ARGS__),
 
 /* OF_n: a function of n arguments, or of a context and these. `of` chooses it by the type of the first of them. */
+#define AMITY_SHMEM_OF(after, of, name, ...) \
+  AMITY_SHMEM_FORM(after(__VA_ARGS__, AMITY_SHMEM_NO_MORE, ))(of, name, __VA_ARGS__)
+#define AMITY_SHMEM_FORM(...) AMITY_SHMEM_SECOND(__VA_ARGS__, AMITY_SHMEM_EITHER, )
+#define AMITY_SHMEM_NO_MORE ~, AMITY_SHMEM_PLAIN
 #define AMITY_SHMEM_PLAIN(of, name, first, ...) of(first, shmem_, name)(first, __VA_ARGS__)
-#define AMITY_SHMEM_CTX(of, name, context, first, ...) of(first, shmem_ctx_, name)(context, first, __VA_ARGS__)
-#define AMITY_SHMEM_OF_2(of, name, ...) \
-  AMITY_SHMEM_AFTER_8(__VA_ARGS__, _, _, _, _, _, AMITY_SHMEM_CTX, AMITY_SHMEM_PLAIN, _)(of, name, __VA_ARGS__)
-#define AMITY_SHMEM_OF_3(of, name, ...) \
-  AMITY_SHMEM_AFTER_8(__VA_ARGS__, _, _, _, _, AMITY_SHMEM_CTX, AMITY_SHMEM_PLAIN, _)(of, name, __VA_ARGS__)
-#define AMITY_SHMEM_OF_4(of, name, ...) \
-  AMITY_SHMEM_AFTER_8(__VA_ARGS__, _, _, _, AMITY_SHMEM_CTX, AMITY_SHMEM_PLAIN, _)(of, name, __VA_ARGS__)
-#define AMITY_SHMEM_OF_5(of, name, ...) \
-  AMITY_SHMEM_AFTER_8(__VA_ARGS__, _, _, AMITY_SHMEM_CTX, AMITY_SHMEM_PLAIN, _)(of, name, __VA_ARGS__)
-#define AMITY_SHMEM_OF_6(of, name, ...) \
-  AMITY_SHMEM_AFTER_8(__VA_ARGS__, _, AMITY_SHMEM_CTX, AMITY_SHMEM_PLAIN, _)(of, name, __VA_ARGS__)
-#define AMITY_SHMEM_OF_7(of, name, ...) \
-  AMITY_SHMEM_AFTER_8(__VA_ARGS__, AMITY_SHMEM_CTX, AMITY_SHMEM_PLAIN, _)(of, name, __VA_ARGS__)
+#define AMITY_SHMEM_EITHER(of, name, first, ...)                                        \
+  _Generic((first), shmem_ctx_t                                                         \
+           : of(_Generic((first), shmem_ctx_t                                           \
+                         : AMITY_SHMEM_POINTER(AMITY_SHMEM_FIRST(__VA_ARGS__)), default \
+                         : (int*)0),                                                    \
+                shmem_ctx_, name),                                                      \
+             default                                                                    \
+           : of(_Generic((first), shmem_ctx_t                                           \
+                         : (int*)0, default                                             \
+                         : (first)),                                                    \
+                shmem_, name))(first, __VA_ARGS__)
+#define AMITY_SHMEM_AFTER_2(a, b, next, ...) next
+#define AMITY_SHMEM_AFTER_3(a, b, c, next, ...) next
+#define AMITY_SHMEM_AFTER_4(a, b, c, d, next, ...) next
+#define AMITY_SHMEM_AFTER_5(a, b, c, d, e, next, ...) next
+#define AMITY_SHMEM_AFTER_6(a, b, c, d, e, f, next, ...) next
+#define AMITY_SHMEM_AFTER_7(a, b, c, d, e, f, g, next, ...) next
+#define AMITY_SHMEM_AFTER_8(a, b, c, d, e, f, g, h, next, ...) next
+#define AMITY_SHMEM_OF_2(...) AMITY_SHMEM_OF(AMITY_SHMEM_AFTER_2, __VA_ARGS__)
+#define AMITY_SHMEM_OF_3(...) AMITY_SHMEM_OF(AMITY_SHMEM_AFTER_3, __VA_ARGS__)
+#define AMITY_SHMEM_OF_4(...) AMITY_SHMEM_OF(AMITY_SHMEM_AFTER_4, __VA_ARGS__)
+#define AMITY_SHMEM_OF_5(...) AMITY_SHMEM_OF(AMITY_SHMEM_AFTER_5, __VA_ARGS__)
+#define AMITY_SHMEM_OF_6(...) AMITY_SHMEM_OF(AMITY_SHMEM_AFTER_6, __VA_ARGS__)
+#define AMITY_SHMEM_OF_7(...) AMITY_SHMEM_OF(AMITY_SHMEM_AFTER_7, __VA_ARGS__)
+
+/* A function without a context, by the type of its first argument, or of its second one, after a team. */
+#define AMITY_SHMEM_BY_FIRST(of, name, ...) of(AMITY_SHMEM_FIRST(__VA_ARGS__), shmem_, name)(__VA_ARGS__)
+#define AMITY_SHMEM_BY_SECOND(of, name, ...) of(AMITY_SHMEM_SECOND(__VA_ARGS__), shmem_, name)(__VA_ARGS__)
 
 /* Transfers. */
 #define shmem_put(...) AMITY_SHMEM_OF_4(AMITY_SHMEM_ANY, _put, __VA_ARGS__)
@@ -105,48 +136,46 @@
 #define shmem_atomic_fetch_or_nbi(...) AMITY_SHMEM_OF_4(AMITY_SHMEM_BITS, _atomic_fetch_or_nbi, __VA_ARGS__)
 #define shmem_atomic_fetch_xor(...) AMITY_SHMEM_OF_3(AMITY_SHMEM_BITS, _atomic_fetch_xor, __VA_ARGS__)
 #define shmem_atomic_fetch_xor_nbi(...) AMITY_SHMEM_OF_4(AMITY_SHMEM_BITS, _atomic_fetch_xor_nbi, __VA_ARGS__)
-#define shmem_fetch(a, b) AMITY_SHMEM_SWAPPABLE(a, shmem_, _fetch)(a, b)
-#define shmem_set(a, b, c) AMITY_SHMEM_SWAPPABLE(a, shmem_, _set)(a, b, c)
-#define shmem_swap(a, b, c) AMITY_SHMEM_SWAPPABLE(a, shmem_, _swap)(a, b, c)
-#define shmem_cswap(a, b, c, d) AMITY_SHMEM_COUNTABLE(a, shmem_, _cswap)(a, b, c, d)
-#define shmem_fadd(a, b, c) AMITY_SHMEM_COUNTABLE(a, shmem_, _fadd)(a, b, c)
-#define shmem_finc(a, b) AMITY_SHMEM_COUNTABLE(a, shmem_, _finc)(a, b)
-#define shmem_add(a, b, c) AMITY_SHMEM_COUNTABLE(a, shmem_, _add)(a, b, c)
-#define shmem_inc(a, b) AMITY_SHMEM_COUNTABLE(a, shmem_, _inc)(a, b)
+#define shmem_fetch(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_SWAPPABLE, _fetch, __VA_ARGS__)
+#define shmem_set(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_SWAPPABLE, _set, __VA_ARGS__)
+#define shmem_swap(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_SWAPPABLE, _swap, __VA_ARGS__)
+#define shmem_cswap(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_COUNTABLE, _cswap, __VA_ARGS__)
+#define shmem_fadd(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_COUNTABLE, _fadd, __VA_ARGS__)
+#define shmem_finc(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_COUNTABLE, _finc, __VA_ARGS__)
+#define shmem_add(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_COUNTABLE, _add, __VA_ARGS__)
+#define shmem_inc(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_COUNTABLE, _inc, __VA_ARGS__)
 
 /* Waiting. */
-#define shmem_wait(a, b) AMITY_SHMEM_WAITABLE(a, shmem_, _wait)(a, b)
-#define shmem_wait_until(a, b, c) AMITY_SHMEM_WAITABLE(a, shmem_, _wait_until)(a, b, c)
-#define shmem_wait_until_all(a, b, c, d, e) AMITY_SHMEM_WAITABLE(a, shmem_, _wait_until_all)(a, b, c, d, e)
-#define shmem_wait_until_any(a, b, c, d, e) AMITY_SHMEM_WAITABLE(a, shmem_, _wait_until_any)(a, b, c, d, e)
-#define shmem_wait_until_some(a, b, c, d, e, f) AMITY_SHMEM_WAITABLE(a, shmem_, _wait_until_some)(a, b, c, d, e, f)
-#define shmem_wait_until_all_vector(a, b, c, d, e) \
-  AMITY_SHMEM_WAITABLE(a, shmem_, _wait_until_all_vector)(a, b, c, d, e)
-#define shmem_wait_until_any_vector(a, b, c, d, e) \
-  AMITY_SHMEM_WAITABLE(a, shmem_, _wait_until_any_vector)(a, b, c, d, e)
-#define shmem_wait_until_some_vector(a, b, c, d, e, f) \
-  AMITY_SHMEM_WAITABLE(a, shmem_, _wait_until_some_vector)(a, b, c, d, e, f)
-#define shmem_test(a, b, c) AMITY_SHMEM_WAITABLE(a, shmem_, _test)(a, b, c)
-#define shmem_test_all(a, b, c, d, e) AMITY_SHMEM_WAITABLE(a, shmem_, _test_all)(a, b, c, d, e)
-#define shmem_test_any(a, b, c, d, e) AMITY_SHMEM_WAITABLE(a, shmem_, _test_any)(a, b, c, d, e)
-#define shmem_test_some(a, b, c, d, e, f) AMITY_SHMEM_WAITABLE(a, shmem_, _test_some)(a, b, c, d, e, f)
-#define shmem_test_all_vector(a, b, c, d, e) AMITY_SHMEM_WAITABLE(a, shmem_, _test_all_vector)(a, b, c, d, e)
-#define shmem_test_any_vector(a, b, c, d, e) AMITY_SHMEM_WAITABLE(a, shmem_, _test_any_vector)(a, b, c, d, e)
-#define shmem_test_some_vector(a, b, c, d, e, f) AMITY_SHMEM_WAITABLE(a, shmem_, _test_some_vector)(a, b, c, d, e, f)
+#define shmem_wait(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _wait, __VA_ARGS__)
+#define shmem_wait_until(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _wait_until, __VA_ARGS__)
+#define shmem_wait_until_all(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _wait_until_all, __VA_ARGS__)
+#define shmem_wait_until_any(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _wait_until_any, __VA_ARGS__)
+#define shmem_wait_until_some(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _wait_until_some, __VA_ARGS__)
+#define shmem_wait_until_all_vector(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _wait_until_all_vector, __VA_ARGS__)
+#define shmem_wait_until_any_vector(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _wait_until_any_vector, __VA_ARGS__)
+#define shmem_wait_until_some_vector(...) \
+  AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _wait_until_some_vector, __VA_ARGS__)
+#define shmem_test(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _test, __VA_ARGS__)
+#define shmem_test_all(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _test_all, __VA_ARGS__)
+#define shmem_test_any(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _test_any, __VA_ARGS__)
+#define shmem_test_some(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _test_some, __VA_ARGS__)
+#define shmem_test_all_vector(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _test_all_vector, __VA_ARGS__)
+#define shmem_test_any_vector(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _test_any_vector, __VA_ARGS__)
+#define shmem_test_some_vector(...) AMITY_SHMEM_BY_FIRST(AMITY_SHMEM_WAITABLE, _test_some_vector, __VA_ARGS__)
 
 /* Collectives of teams. */
-#define shmem_broadcast(a, b, c, d, e) AMITY_SHMEM_ANY(b, shmem_, _broadcast)(a, b, c, d, e)
-#define shmem_collect(a, b, c, d) AMITY_SHMEM_ANY(b, shmem_, _collect)(a, b, c, d)
-#define shmem_fcollect(a, b, c, d) AMITY_SHMEM_ANY(b, shmem_, _fcollect)(a, b, c, d)
-#define shmem_alltoall(a, b, c, d) AMITY_SHMEM_ANY(b, shmem_, _alltoall)(a, b, c, d)
-#define shmem_alltoalls(a, b, c, d, e, f) AMITY_SHMEM_ANY(b, shmem_, _alltoalls)(a, b, c, d, e, f)
-#define shmem_and_reduce(a, b, c, d) AMITY_SHMEM_INTEGER(b, shmem_, _and_reduce)(a, b, c, d)
-#define shmem_or_reduce(a, b, c, d) AMITY_SHMEM_INTEGER(b, shmem_, _or_reduce)(a, b, c, d)
-#define shmem_xor_reduce(a, b, c, d) AMITY_SHMEM_INTEGER(b, shmem_, _xor_reduce)(a, b, c, d)
-#define shmem_min_reduce(a, b, c, d) AMITY_SHMEM_ANY(b, shmem_, _min_reduce)(a, b, c, d)
-#define shmem_max_reduce(a, b, c, d) AMITY_SHMEM_ANY(b, shmem_, _max_reduce)(a, b, c, d)
-#define shmem_sum_reduce(a, b, c, d) AMITY_SHMEM_SUMMABLE(b, shmem_, _sum_reduce)(a, b, c, d)
-#define shmem_prod_reduce(a, b, c, d) AMITY_SHMEM_SUMMABLE(b, shmem_, _prod_reduce)(a, b, c, d)
+#define shmem_broadcast(...) AMITY_SHMEM_BY_SECOND(AMITY_SHMEM_ANY, _broadcast, __VA_ARGS__)
+#define shmem_collect(...) AMITY_SHMEM_BY_SECOND(AMITY_SHMEM_ANY, _collect, __VA_ARGS__)
+#define shmem_fcollect(...) AMITY_SHMEM_BY_SECOND(AMITY_SHMEM_ANY, _fcollect, __VA_ARGS__)
+#define shmem_alltoall(...) AMITY_SHMEM_BY_SECOND(AMITY_SHMEM_ANY, _alltoall, __VA_ARGS__)
+#define shmem_alltoalls(...) AMITY_SHMEM_BY_SECOND(AMITY_SHMEM_ANY, _alltoalls, __VA_ARGS__)
+#define shmem_and_reduce(...) AMITY_SHMEM_BY_SECOND(AMITY_SHMEM_INTEGER, _and_reduce, __VA_ARGS__)
+#define shmem_or_reduce(...) AMITY_SHMEM_BY_SECOND(AMITY_SHMEM_INTEGER, _or_reduce, __VA_ARGS__)
+#define shmem_xor_reduce(...) AMITY_SHMEM_BY_SECOND(AMITY_SHMEM_INTEGER, _xor_reduce, __VA_ARGS__)
+#define shmem_min_reduce(...) AMITY_SHMEM_BY_SECOND(AMITY_SHMEM_ANY, _min_reduce, __VA_ARGS__)
+#define shmem_max_reduce(...) AMITY_SHMEM_BY_SECOND(AMITY_SHMEM_ANY, _max_reduce, __VA_ARGS__)
+#define shmem_sum_reduce(...) AMITY_SHMEM_BY_SECOND(AMITY_SHMEM_SUMMABLE, _sum_reduce, __VA_ARGS__)
+#define shmem_prod_reduce(...) AMITY_SHMEM_BY_SECOND(AMITY_SHMEM_SUMMABLE, _prod_reduce, __VA_ARGS__)
 #define shmem_sync(...) AMITY_SHMEM_AFTER_8(__VA_ARGS__, _, _, _, _, shmem_sync, _, _, shmem_team_sync, _)(__VA_ARGS__)
 
 #endif

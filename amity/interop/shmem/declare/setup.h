@@ -44,6 +44,7 @@ int shmem_team_split_strided(shmem_team_t parent, int start, int stride, int siz
                              long mask, shmem_team_t* team);
 int shmem_team_split_2d(shmem_team_t parent, int columns, const shmem_team_config_t* x_config, long x_mask,
                         shmem_team_t* x_team, const shmem_team_config_t* y_config, long y_mask, shmem_team_t* y_team);
+void* shmem_team_ptr(shmem_team_t team, const void* dest, int pe);
 void shmem_team_destroy(shmem_team_t team);
 
 /* Names of old. */

@@ -20,6 +20,7 @@ AMITY_PSHMEM_5(team_create_ctx, ctx_destroy, ctx_get_team, team_my_pe, team_n_pe
 AMITY_PSHMEM_5(team_get_config, team_translate_pe, team_split_strided, team_split_2d, team_destroy)
 AMITY_PSHMEM_5(set_cache_inv, clear_cache_inv, set_cache_line_inv, clear_cache_line_inv, udcflush)
 AMITY_PSHMEM_5(fence, quiet, ctx_fence, ctx_quiet, udcflush_line)
+AMITY_PSHMEM(team_ptr)
 AMITY_PSHMEM_5(barrier_all, sync_all, barrier, sync, team_sync)
 AMITY_PSHMEM_5(signal_wait_until, wait, set_lock, clear_lock, test_lock)
 AMITY_PSHMEM(signal_fetch)
@@ -27,8 +28,10 @@ AMITY_PSHMEM(signal_fetch)
 /* The functions that the other headers declare in families. */
 #undef AMITY_SHMEM_DECLARE
 #undef AMITY_SHMEM_DECLARE_BOTH
-#define AMITY_SHMEM_DECLARE(Result, name, ...) AMITY_PSHMEM(name)
-#define AMITY_SHMEM_DECLARE_BOTH(Result, name, ...) AMITY_PSHMEM(name) AMITY_PSHMEM(ctx_##name)
+#define AMITY_SHMEM_DECLARE(Result, name, ...) Result pshmem_##name(__VA_ARGS__);
+#define AMITY_SHMEM_DECLARE_BOTH(Result, name, ...) \
+  Result pshmem_##name(__VA_ARGS__);                \
+  Result pshmem_ctx_##name(shmem_ctx_t context, __VA_ARGS__);
 AMITY_SHMEM_DECLARE_ATOMICS
 AMITY_SHMEM_DECLARE_COLLECTIVES
 AMITY_SHMEM_DECLARE_TRANSFERS

@@ -5,7 +5,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <mpi.h>
 #include <mpix_am.h>
@@ -170,6 +175,12 @@ void hints(MPIX_Am_op op) {
     CHECK(counters.handshakes == 0 && counters.queries == 0);
     MPI_Win_unlock_all(to.win());
     MPI_Barrier(MPI_COMM_WORLD);
+    // What is guaranteed stays attached until the end of the window. More may be detached.
+    std::vector<char> more(100);
+    CHECK(MPIX_Am_win_buffer_attach(more.data(), 100, to.win()) == MPI_SUCCESS);
+    CHECK(class_of(MPIX_Am_win_buffer_detach(buffer.data(), to.win())) == MPIX_ERR_AM_HINT);
+    CHECK(MPIX_Am_win_buffer_detach(more.data(), to.win()) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Info_free(&info);
 }
@@ -209,6 +220,89 @@ void errors(MPIX_Am_op op, MPIX_Am_op vector, MPIX_Am_op blocking) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// Null pointers in place of data and of results. Those that nothing is read from or written to are legal.
+void null_pointers(MPIX_Am_op op, MPIX_Am_op vector) {
+  const memory to(MPI_WIN_FLAVOR_ALLOCATE);
+  const std::vector<int> in = numbers(1);
+  std::vector<int> out(5);
+  int count = -1;
+  MPI_Count count_c = -1;
+  MPI_Win_lock_all(0, to.win());
+  const auto plain = [&](const int* input, int inputs, int* output, int outputs, int segments = 1) {
+    return class_of(MPIX_Am(input, inputs, MPI_INT, output, outputs, MPI_INT, segments, next(), inputs, MPI_INT, 0, 5,
+                            MPI_INT, outputs, MPI_INT, op, to.win()));
+  };
+  const auto with_counts = [&](const int* input, int* output, int* counts, int segments) {
+    return class_of(MPIX_Amv(input, 5, MPI_INT, output, 5, MPI_INT, counts, segments, next(), 5, MPI_INT, 0, 5, MPI_INT,
+                             5, MPI_INT, vector, to.win()));
+  };
+  const auto with_large_counts = [&](MPI_Count* counts, MPI_Count segments) {
+    return class_of(MPIX_Amv_c(in.data(), 5, MPI_INT, out.data(), 5, MPI_INT, counts, segments, next(), 5, MPI_INT, 0,
+                               5, MPI_INT, 5, MPI_INT, vector, to.win()));
+  };
+  CHECK(plain(nullptr, 5, out.data(), 5) == MPI_ERR_BUFFER);
+  CHECK(plain(in.data(), 5, nullptr, 5) == MPI_ERR_BUFFER);
+  CHECK(with_counts(nullptr, out.data(), &count, 1) == MPI_ERR_BUFFER);
+  CHECK(with_counts(in.data(), nullptr, &count, 1) == MPI_ERR_BUFFER);
+  CHECK(with_counts(in.data(), out.data(), nullptr, 1) == MPI_ERR_ARG);
+  CHECK(with_large_counts(nullptr, 1) == MPI_ERR_ARG);
+  CHECK(plain(nullptr, 0, nullptr, 0) == MPI_SUCCESS);
+  CHECK(plain(nullptr, 5, nullptr, 5, 0) == MPI_SUCCESS);
+  CHECK(with_counts(in.data(), out.data(), nullptr, 0) == MPI_SUCCESS);
+  CHECK(with_large_counts(&count_c, 1) == MPI_SUCCESS);
+  MPI_Datatype absolute = MPI_DATATYPE_NULL;
+  MPI_Aint place = 0;
+  MPI_Get_address(in.data(), &place);
+  MPI_Type_create_hindexed_block(1, 5, &place, MPI_INT, &absolute);
+  MPI_Type_commit(&absolute);
+  CHECK(MPIX_Am(MPI_BOTTOM, 1, absolute, out.data(), 5, MPI_INT, 1, next(), 5, MPI_INT, 0, 5, MPI_INT, 5, MPI_INT, op,
+                to.win()) == MPI_SUCCESS);
+  MPI_Type_free(&absolute);
+  CHECK(MPI_Win_unlock_all(to.win()) == MPI_SUCCESS);
+  CHECK(are_sums(in, out, next()) && count_c == 0);
+  CHECK(class_of(MPIX_Am_win_get_counters(to.win(), 0, nullptr)) == MPI_ERR_ARG);
+  CHECK(class_of(MPIX_Am_win_buffer_attach(nullptr, 8, to.win())) == MPI_ERR_RMA_ATTACH);
+  CHECK(class_of(MPIX_Am_win_buffer_attach(out.data(), MPI_Aint{1} << 46, to.win())) == MPI_ERR_RMA_ATTACH);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CHECK(class_of(MPIX_Am_op_create(count_segments, MPI_COMM_WORLD, nullptr)) == MPI_ERR_ARG);
+  CHECK(class_of(MPIX_Amv_op_create(ignore, MPI_COMM_WORLD, nullptr)) == MPI_ERR_ARG);
+  CHECK(class_of(MPIX_Am_op_create(nullptr, MPI_COMM_WORLD, &op)) == MPI_ERR_ARG && op == MPIX_AM_OP_NULL);
+  CHECK(class_of(MPIX_Am_op_free(nullptr)) == MPI_ERR_ARG);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// In a child of this process, which ends with an error: what the call prints.
+template <class Call>
+std::string last_words(Call call) {
+  return program::printed_by([&] {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      call();
+      ::_exit(0);
+    }
+    int status = 0;
+    CHECK(child > 0 && ::waitpid(child, &status, 0) == child && status != 0);
+  });
+}
+
+/// Calls outside of MPI end the process, and name the function.
+void outside_of_mpi(std::string_view when) {
+  MPIX_Am_op op = MPIX_AM_OP_NULL;
+  const auto check = [&](std::string_view call, const std::string& text) {
+    const std::string expected = "amity: " + std::string(call) + ": it was called " + std::string(when) + " MPI_";
+    if (program::contains(text, expected)) return;
+    std::fprintf(stderr, "active_messages: not \"%s\": %s\n", expected.c_str(), text.c_str());
+    std::_Exit(1);
+  };
+  check("MPIX_Am_op_create", last_words([&] { MPIX_Am_op_create(count_segments, MPI_COMM_WORLD, &op); }));
+  check("MPIX_Am_op_free", last_words([&] { MPIX_Am_op_free(&op); }));
+  check("MPIX_Am", last_words([&] {
+          MPIX_Am(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, 1, 0, 0, MPI_INT, 0, 0, MPI_INT, 0, MPI_INT, op,
+                  MPI_WIN_NULL);
+        }));
+}
+
 /// An operation of all processes works on windows of some; not the reverse.
 void parts_of_communicator(MPIX_Am_op of_all) {
   MPI_Comm half = MPI_COMM_NULL;
@@ -244,14 +338,25 @@ void parts_of_communicator(MPIX_Am_op of_all) {
   MPI_Comm_free(&half);
 }
 
-}  // namespace
+/// The MPI calls no handler on the progress thread if it provides fewer threads, which the first operation tells, once.
+void make_operations(MPIX_Am_op& absolute, MPIX_Am_op& count) {
+  const char* const setting = std::getenv("AMITY_PROGRESS_THREAD");
+  const bool has_thread = setting != nullptr && std::string_view(setting) == "1";
+  const auto warns = [](MPIX_Am_user_function* handler, MPIX_Am_op& op) {
+    const std::string text =
+        program::printed_by([&] { CHECK(MPIX_Am_op_create(handler, MPI_COMM_WORLD, &op) == MPI_SUCCESS); });
+    return program::contains(text, "AMITY_PROGRESS_THREAD=1 has no effect on active messages") &&
+           program::contains(text, "call MPI_Init_thread with MPI_THREAD_MULTIPLE");
+  };
+  CHECK(warns(add_absolute, absolute) == (has_thread && rank() == 0));
+  CHECK(!warns(count_segments, count));
+}
 
-int main(int argc, char** argv) {
+void send_messages(int argc, char** argv) {
   const program::session running(argc, argv, 100);
   program::window_bytes_min = program::bytes_min;
   MPIX_Am_op absolute, count, vector, blocking;
-  CHECK(MPIX_Am_op_create(add_absolute, MPI_COMM_WORLD, &absolute) == MPI_SUCCESS);
-  CHECK(MPIX_Am_op_create(count_segments, MPI_COMM_WORLD, &count) == MPI_SUCCESS);
+  make_operations(absolute, count);
   CHECK(MPIX_Amv_op_create(ignore, MPI_COMM_WORLD, &vector) == MPI_SUCCESS);
   CHECK(MPIX_Am_op_create(block, MPI_COMM_WORLD, &blocking) == MPI_SUCCESS);
   step = "each flavor and epoch";
@@ -262,4 +367,14 @@ int main(int argc, char** argv) {
   parts_of_communicator(count);
   step = "errors";
   errors(absolute, vector, blocking);
+  step = "null pointers";
+  null_pointers(absolute, vector);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  outside_of_mpi("before");
+  send_messages(argc, argv);
+  outside_of_mpi("after");
 }

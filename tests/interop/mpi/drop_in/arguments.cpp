@@ -2,8 +2,11 @@
 // the standard has for each. (MPI-3.1, section 11.6.) With the argument `no_shared`, processes share no memory.
 
 #include <array>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <set>
+#include <string>
 
 #include "filled_window.hpp"
 #include "program.hpp"
@@ -142,6 +145,160 @@ void arguments_of_operations() {
   EXPECT_CLASS(MPI_Win_unlock_all(all.win), MPI_SUCCESS);
 }
 
+/// Null pointers in place of buffers and of results. Those that nothing is read from or written to are legal.
+void null_pointers() {
+  step = "null pointers";
+  ints all;
+  int value = 0, other = 0, unit = 0;
+  MPI_Aint bytes = 0;
+  void* base = nullptr;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Win_lock_all(0, all.win);
+  for (int to = 0; to < size(); ++to) {
+    EXPECT_CLASS(MPI_Put(nullptr, 1, MPI_INT, to, 0, 1, MPI_INT, all.win), MPI_ERR_BUFFER);
+    EXPECT_CLASS(MPI_Put(nullptr, 4, MPI_BYTE, to, 0, 1, MPI_INT, all.win), MPI_ERR_BUFFER);
+    EXPECT_CLASS(MPI_Get(nullptr, 1, MPI_INT, to, 0, 1, MPI_INT, all.win), MPI_ERR_BUFFER);
+    EXPECT_CLASS(MPI_Accumulate(nullptr, 1, MPI_INT, to, 0, 1, MPI_INT, MPI_SUM, all.win), MPI_ERR_BUFFER);
+    EXPECT_CLASS(MPI_Get_accumulate(nullptr, 1, MPI_INT, &other, 1, MPI_INT, to, 0, 1, MPI_INT, MPI_SUM, all.win),
+                 MPI_ERR_BUFFER);
+    EXPECT_CLASS(MPI_Get_accumulate(&value, 1, MPI_INT, nullptr, 1, MPI_INT, to, 0, 1, MPI_INT, MPI_SUM, all.win),
+                 MPI_ERR_BUFFER);
+    EXPECT_CLASS(MPI_Rput(nullptr, 1, MPI_INT, to, 0, 1, MPI_INT, all.win, &request), MPI_ERR_BUFFER);
+    EXPECT_CLASS(MPI_Rget(nullptr, 1, MPI_INT, to, 0, 1, MPI_INT, all.win, &request), MPI_ERR_BUFFER);
+    EXPECT_CLASS(MPI_Raccumulate(nullptr, 1, MPI_INT, to, 0, 1, MPI_INT, MPI_SUM, all.win, &request), MPI_ERR_BUFFER);
+    EXPECT_CLASS(
+        MPI_Rget_accumulate(&value, 1, MPI_INT, nullptr, 1, MPI_INT, to, 0, 1, MPI_INT, MPI_SUM, all.win, &request),
+        MPI_ERR_BUFFER);
+    EXPECT_CLASS(MPI_Fetch_and_op(nullptr, &other, MPI_INT, to, 0, MPI_SUM, all.win), MPI_ERR_ARG);
+    EXPECT_CLASS(MPI_Fetch_and_op(&value, nullptr, MPI_INT, to, 0, MPI_SUM, all.win), MPI_ERR_ARG);
+    EXPECT_CLASS(MPI_Compare_and_swap(nullptr, &value, &other, MPI_INT, to, 0, all.win), MPI_ERR_ARG);
+    EXPECT_CLASS(MPI_Compare_and_swap(&value, nullptr, &other, MPI_INT, to, 0, all.win), MPI_ERR_ARG);
+    EXPECT_CLASS(MPI_Compare_and_swap(&value, &value, nullptr, MPI_INT, to, 0, all.win), MPI_ERR_ARG);
+    EXPECT_CLASS(MPI_Rput(&value, 1, MPI_INT, to, 0, 1, MPI_INT, all.win, nullptr), MPI_ERR_ARG);
+    EXPECT_CLASS(MPI_Rget(&value, 1, MPI_INT, to, 0, 1, MPI_INT, all.win, nullptr), MPI_ERR_ARG);
+    EXPECT_CLASS(MPI_Raccumulate(&value, 1, MPI_INT, to, 0, 1, MPI_INT, MPI_SUM, all.win, nullptr), MPI_ERR_ARG);
+    EXPECT_CLASS(
+        MPI_Rget_accumulate(&value, 1, MPI_INT, &other, 1, MPI_INT, to, 0, 1, MPI_INT, MPI_SUM, all.win, nullptr),
+        MPI_ERR_ARG);
+
+    EXPECT_CLASS(MPI_Put(nullptr, 0, MPI_INT, to, 0, 0, MPI_INT, all.win), MPI_SUCCESS);
+    EXPECT_CLASS(MPI_Get(nullptr, 0, MPI_INT, to, 0, 0, MPI_INT, all.win), MPI_SUCCESS);
+    EXPECT_CLASS(MPI_Accumulate(nullptr, 0, MPI_INT, to, 0, 0, MPI_INT, MPI_SUM, all.win), MPI_SUCCESS);
+    EXPECT_CLASS(MPI_Get_accumulate(nullptr, 1, MPI_INT, &other, 1, MPI_INT, to, 0, 1, MPI_INT, MPI_NO_OP, all.win),
+                 MPI_SUCCESS);
+    EXPECT_CLASS(MPI_Fetch_and_op(nullptr, &other, MPI_INT, to, 0, MPI_NO_OP, all.win), MPI_SUCCESS);
+    MPI_Datatype absolute = MPI_DATATYPE_NULL;
+    MPI_Aint place = 0;
+    MPI_Get_address(&other, &place);
+    MPI_Type_create_hindexed_block(1, 1, &place, MPI_INT, &absolute);
+    MPI_Type_commit(&absolute);
+    EXPECT_CLASS(MPI_Get(MPI_BOTTOM, 1, absolute, to, 0, 1, MPI_INT, all.win), MPI_SUCCESS);
+    MPI_Type_free(&absolute);
+  }
+  EXPECT_CLASS(MPI_Put(nullptr, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, all.win), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Win_unlock_all(all.win), MPI_SUCCESS);
+
+  EXPECT_CLASS(MPI_Win_test(all.win, nullptr), MPI_ERR_ARG);
+  EXPECT_CLASS(MPI_Win_get_attr(all.win, MPI_WIN_SIZE, nullptr, &unit), MPI_ERR_ARG);
+  EXPECT_CLASS(MPI_Win_get_attr(all.win, MPI_WIN_SIZE, &base, nullptr), MPI_ERR_ARG);
+  EXPECT_CLASS(MPI_Win_get_info(all.win, nullptr), MPI_ERR_ARG);
+  EXPECT_CLASS(MPI_Win_shared_query(all.win, 0, nullptr, &unit, &base), MPI_ERR_ARG);
+  EXPECT_CLASS(MPI_Win_shared_query(all.win, 0, &bytes, nullptr, &base), MPI_ERR_ARG);
+  EXPECT_CLASS(MPI_Win_shared_query(all.win, 0, &bytes, &unit, nullptr), MPI_ERR_ARG);
+  MPI_Win made = MPI_WIN_NULL;
+  EXPECT_CLASS(MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, MPI_COMM_WORLD, nullptr), MPI_ERR_ARG);
+  EXPECT_CLASS(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, nullptr), MPI_ERR_ARG);
+  EXPECT_CLASS(MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, nullptr, &made), MPI_ERR_ARG);
+  EXPECT_CLASS(MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, nullptr, &made), MPI_ERR_ARG);
+  CHECK(MPI_Win_free(nullptr) != MPI_SUCCESS);
+  CHECK(MPI_Alloc_mem(8, MPI_INFO_NULL, nullptr) != MPI_SUCCESS);
+}
+
+/// An accumulate combines elements of one predefined type. Copies are more liberal, as in each MPI.
+void types_of_accumulates() {
+  step = "types of accumulates";
+  ints all;
+  struct row {
+    MPI_Datatype origin;
+    MPI_Datatype target;
+    MPI_Op op;
+    int error_class;
+  };
+  const std::array rows{
+      row{MPI_FLOAT, MPI_INT, MPI_SUM, MPI_ERR_ARG},    row{MPI_INT, MPI_FLOAT, MPI_MAX, MPI_ERR_ARG},
+      row{MPI_UNSIGNED, MPI_INT, MPI_MIN, MPI_ERR_ARG}, row{MPI_SHORT, MPI_INT, MPI_SUM, MPI_ERR_ARG},
+      row{MPI_BYTE, MPI_INT, MPI_BXOR, MPI_ERR_ARG},    row{MPI_INT32_T, MPI_INT, MPI_SUM, MPI_SUCCESS},
+      row{MPI_INT, MPI_INT32_T, MPI_BOR, MPI_SUCCESS},  row{MPI_FLOAT, MPI_INT, MPI_REPLACE, MPI_SUCCESS},
+      row{MPI_BYTE, MPI_BYTE, MPI_REPLACE, MPI_SUCCESS}};
+  const std::array<int, 4> operands{};
+  std::array<int, 4> result{};
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Win_lock_all(0, all.win);
+  for (const row& each : rows) {
+    int bytes_here = 0, bytes_there = 0;
+    MPI_Type_size(each.origin, &bytes_here);
+    MPI_Type_size(each.target, &bytes_there);
+    const int here = 8 / bytes_here, there = 8 / bytes_there;
+    for (int to = 0; to < size(); ++to) {
+      EXPECT_CLASS(MPI_Accumulate(operands.data(), here, each.origin, to, 0, there, each.target, each.op, all.win),
+                   each.error_class);
+      EXPECT_CLASS(MPI_Get_accumulate(operands.data(), there, each.target, result.data(), here, each.origin, to, 0,
+                                      there, each.target, each.op, all.win),
+                   each.error_class);
+      EXPECT_CLASS(
+          MPI_Raccumulate(operands.data(), here, each.origin, to, 0, there, each.target, each.op, all.win, &request),
+          each.error_class);
+      if (each.error_class == MPI_SUCCESS) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+  }
+  MPI_Win_unlock_all(all.win);
+}
+
+std::string handled_text;
+void note_text(MPI_Win*, int* code, ...) { handled_text = program::text_of(*code); }
+
+/// MPI_Error_string has the function, the wrong value and the remedy, and MPI_Error_class the class.
+void texts_of_errors() {
+  step = "texts of errors";
+  ints all;
+  int value = 0;
+  const auto expect_text = [](int code, int error_class, std::string_view part) {
+    CHECK(class_of(code) == error_class);
+    const std::string text = program::text_of(code);
+    if (program::contains(text, part)) return;
+    std::fprintf(stderr, "%s: not in: %s\n", part.data(), text.c_str());
+    wrong = true;
+  };
+  expect_text(MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, all.win), MPI_ERR_RMA_SYNC, "amity: MPI_Put (rank ");
+  MPI_Win_lock_all(0, all.win);
+  expect_text(MPI_Put(&value, -3, MPI_INT, 0, 0, 1, MPI_INT, all.win), MPI_ERR_COUNT,
+              "amity: MPI_Put: a count of -3; pass a count of 0 or more");
+  expect_text(MPI_Get(nullptr, 2, MPI_INT, 0, 0, 2, MPI_INT, all.win), MPI_ERR_BUFFER,
+              "amity: MPI_Get: origin_addr is a null pointer, for 2 elements; pass the address of the data");
+  // An error handler of the program gets the same code.
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Win_create_errhandler(note_text, &handler);
+  MPI_Win_set_errhandler(all.win, handler);
+  MPI_Put(&value, 1, MPI_INT, size() + 4, 0, 1, MPI_INT, all.win);
+  const std::string rank_text = "amity: MPI_Put: target rank " + std::to_string(size() + 4) + "; pass a rank from 0";
+  CHECK(program::contains(handled_text, rank_text));
+  MPI_Win_set_errhandler(all.win, MPI_ERRORS_RETURN);
+  MPI_Errhandler_free(&handler);
+  // Codes are used again.
+  std::set<int> codes;
+  for (int i = 1; i <= 2000; ++i) {
+    const int code = MPI_Put(&value, -i, MPI_INT, 0, 0, 1, MPI_INT, all.win);
+    expect_text(code, MPI_ERR_COUNT, "a count of -" + std::to_string(i) + ";");
+    CHECK(MPI_Put(&value, -i, MPI_INT, 0, 0, 1, MPI_INT, all.win) == code);
+    codes.insert(code);
+  }
+  CHECK(codes.size() <= 64);
+  MPI_Win_unlock_all(all.win);
+  MPI_Win made = MPI_WIN_NULL;
+  expect_text(MPI_Win_create(&value, -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made), MPI_ERR_SIZE,
+              "amity: MPI_Win_create: a size of -1 bytes; pass a size of 0 or more");
+}
+
 void arguments_of_synchronization() {
   step = "arguments of synchronization";
   ints all;
@@ -178,8 +335,16 @@ void arguments_of_creation() {
   EXPECT_CLASS(MPI_Win_create(memory.data(), 16, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_DISP);
   EXPECT_CLASS(MPI_Win_create(memory.data(), 16, -4, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_DISP);
   EXPECT_CLASS(MPI_Win_create(nullptr, 16, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_BASE);
+  EXPECT_CLASS(MPI_Win_create(memory.data(), LONG_MAX, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_SIZE);
+  EXPECT_CLASS(MPI_Win_create(memory.data(), MPI_Aint{1} << 46, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_SIZE);
   EXPECT_CLASS(MPI_Win_create(nullptr, 0, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_SUCCESS);
   MPI_Win_free(&win);
+  // More memory than there is, on all processes and on one.
+  constexpr MPI_Aint too_much = MPI_Aint{1} << 50;
+  for (const MPI_Aint others : {too_much, MPI_Aint{8}}) {
+    const MPI_Aint bytes = rank() == 0 ? too_much : others;
+    EXPECT_CLASS(MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), MPI_ERR_NO_MEM);
+  }
 }
 
 void flavors(bool shares) {
@@ -203,6 +368,22 @@ void flavors(bool shares) {
   EXPECT_CLASS(MPI_Win_detach(dynamic, memory.data() + 1), MPI_ERR_RMA_ATTACH);
   EXPECT_CLASS(MPI_Win_detach(dynamic, memory.data()), MPI_SUCCESS);
   EXPECT_CLASS(MPI_Win_detach(dynamic, memory.data()), MPI_ERR_RMA_ATTACH);
+  const auto attach = [&](std::size_t from, std::size_t count) {
+    return MPI_Win_attach(dynamic, &memory[from], static_cast<MPI_Aint>(count * sizeof(int)));
+  };
+  EXPECT_CLASS(attach(1, 2), MPI_SUCCESS);
+  EXPECT_CLASS(attach(1, 2), MPI_ERR_RMA_ATTACH);  // the same, a part, more, and on either side
+  EXPECT_CLASS(attach(1, 1), MPI_ERR_RMA_ATTACH);
+  EXPECT_CLASS(attach(0, 4), MPI_ERR_RMA_ATTACH);
+  EXPECT_CLASS(attach(0, 2), MPI_ERR_RMA_ATTACH);
+  EXPECT_CLASS(attach(2, 2), MPI_ERR_RMA_ATTACH);
+  EXPECT_CLASS(attach(0, 1), MPI_SUCCESS);  // neighbors
+  EXPECT_CLASS(attach(3, 1), MPI_SUCCESS);
+  for (const std::size_t from : {std::size_t{1}, std::size_t{0}, std::size_t{3}})
+    EXPECT_CLASS(MPI_Win_detach(dynamic, &memory[from]), MPI_SUCCESS);
+  for (const MPI_Aint impossible : {LONG_MAX, LONG_MAX / 2, MPI_Aint{1} << 46})
+    EXPECT_CLASS(MPI_Win_attach(dynamic, memory.data(), impossible), MPI_ERR_RMA_ATTACH);
+  EXPECT_CLASS(MPI_Win_attach(dynamic, nullptr, 4), MPI_ERR_RMA_ATTACH);
   MPI_Get_address(memory.data(), &address);
   MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, dynamic);
   int found = class_of(MPI_Put(&value, 1, MPI_INT, rank(), address, 1, MPI_INT, dynamic));
@@ -280,6 +461,9 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   order_of_calls();
   arguments_of_operations();
+  null_pointers();
+  types_of_accumulates();
+  texts_of_errors();
   arguments_of_synchronization();
   null_handles();
   arguments_of_creation();

@@ -207,6 +207,17 @@ class Command(unittest.TestCase):
         for path in (f"{others}:", f":{others}"):  # the current directory
             self.starts("--mpi", WANTED.mpi, "here", prints="loaded: ", PATH=path)
 
+    def test_closed_descriptors(self):
+        """Daemons have no standard input, output or error."""
+        path = self.file("writes", '#!/bin/sh\necho "loaded: $LD_PRELOAD" >"$1"\n')
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"):
+            out = os.path.join(self.directory, f"out of {closed}")
+            result = self.run_command("--mpi", WANTED.mpi, path, out,
+                                      before=("/bin/sh", "-c", f'exec "$@" {closed}', "sh"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(out, encoding="utf-8") as file:
+                self.assertEqual(file.read(), f"loaded: {WANTED.library}\n")
+
     def test_program_without_permission(self):
         path = self.file("text", "#!/bin/sh\n", executable=False)
         for switched_off in ({}, {"AMITY_MPI": "0"}):

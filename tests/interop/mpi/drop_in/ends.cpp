@@ -138,9 +138,40 @@ void make_processes(windows& all) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// Windows of a session, in a program that never calls MPI_Init. 0: all is right.
+int use_session() {
+#if MPI_VERSION >= 4
+  MPI_Session session = MPI_SESSION_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "ends", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  bool is_right = true;
+  for (int round = 0; round < 2; ++round) {
+    int rank = 0, *memory = nullptr;
+    MPI_Win win = MPI_WIN_NULL;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Win_allocate(program::bytes_min, sizeof(int), MPI_INFO_NULL, comm, &memory, &win);
+    MPI_Win_fence(0, win);
+    MPI_Put(&rank, 1, MPI_INT, rank, 0, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    is_right = is_right && memory[0] == rank;
+    MPI_Win_free(&win);
+  }
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&group);
+  MPI_Session_finalize(&session);
+  return is_right ? 0 : 1;
+#else
+  return 1;
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "sessions") return use_session();
   const program::session running(argc, argv, 60);
   const std::string_view way = argc > 1 ? argv[1] : "";
   step = argc > 1 ? argv[1] : "";

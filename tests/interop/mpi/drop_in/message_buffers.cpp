@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <mpi.h>
@@ -32,7 +33,24 @@ void add_number(const void* input, int input_count, MPI_Datatype, void* persiste
 }
 
 /// What a handler must not do, as the input of a segment.
-enum wrong : int { waits = -1, synchronizes = -2, sends = -3, frees = -4, throws = -5 };
+enum wrong : int { waits = -1, synchronizes = -2, sends = -3, frees = -4, throws = -5, puts = -6 };
+
+const char* text_of(wrong how) {
+  switch (how) {
+    case waits:
+      return " has called MPI_Probe; call no function in a handler that may block";
+    case synchronizes:
+      return " has called MPI_Win_flush_all; make no one-sided calls in a handler";
+    case sends:
+      return " has called MPIX_Am; make no one-sided calls in a handler";
+    case frees:
+      return " has called MPI_Win_free; make no one-sided calls in a handler";
+    case puts:
+      return " has called MPI_Put; make no one-sided calls in a handler";
+    default:
+      return "a handler";
+  }
+}
 
 /// Returns numbers from 0 on. The persistent buffer has the window of this process.
 void misbehave(const void* input, int input_count, MPI_Datatype, void* persistent, int, MPI_Datatype, void* output, int,
@@ -47,6 +65,7 @@ void misbehave(const void* input, int input_count, MPI_Datatype, void* persisten
       CHECK(MPIX_Am(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, 1, 0, 0, MPI_INT, 0, 0, MPI_INT, 0, MPI_INT, 1, win) !=
             MPI_SUCCESS);
     if (in[i] == frees) CHECK(MPI_Win_free(&win) != MPI_SUCCESS);
+    if (in[i] == puts) CHECK(MPI_Put(in, 1, MPI_INT, 0, 0, 1, MPI_INT, win) != MPI_SUCCESS);
     if (in[i] == throws) throw std::runtime_error("a handler");
   }
 }
@@ -149,12 +168,17 @@ void failing_handler(MPIX_Am_op op) {
     CHECK(MPIX_Am(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, static_cast<int>(in.size()), next(), 1, MPI_INT, 0,
                   sizeof(MPI_Win), MPI_BYTE, 1, MPI_INT, op, on.win()) == MPI_SUCCESS);
   };
-  for (const wrong how : {waits, synchronizes, sends, frees, throws}) {
+  for (const wrong how : {waits, synchronizes, sends, frees, throws, puts}) {
     std::vector<int> in = numbers(10), out(in.size());
     MPI_Win_fence(0, on.win());
     in[3] = how;
     send_there(in, out);
-    CHECK(class_of(MPI_Win_fence(0, on.win())) == MPIX_ERR_AM_HANDLER);
+    const int code = MPI_Win_fence(0, on.win());
+    CHECK(class_of(code) == MPIX_ERR_AM_HANDLER);
+    const std::string text = program::text_of(code);
+    CHECK(program::contains(text, text_of(how)));
+    const bool is_named = program::contains(text, "the handler at ") && program::contains(text, "message_buffers");
+    CHECK(is_named || how == throws);
     in[3] = 1;
     send_there(in, out);
     CHECK(MPI_Win_fence(0, on.win()) == MPI_SUCCESS);

@@ -208,14 +208,49 @@ void nothing(const operations& all) {
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(*on.data() == calls());
   MPI_Barrier(MPI_COMM_WORLD);
-  // Without elements, there is a call. A vector message needs output.
+  // Without elements, there is a call.
   CHECK(MPIX_Am(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, 5, next(), 0, MPI_INT, 0, sizeof(calls), MPI_BYTE, 0, MPI_INT,
                 all.plain, on.win()) == MPI_SUCCESS);
-  CHECK(class_of(MPIX_Amv(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, &counts, 5, next(), 0, MPI_INT, 0, 1, MPI_BYTE, 0,
-                          MPI_INT, all.vector, on.win())) == MPI_ERR_COUNT);
   MPI_Win_unlock_all(on.win());
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(*on.data() == (calls{0, sizeof(calls), 0, 5}));
+}
+
+/// Vector messages whose segments have at most 0 elements of output: the handler runs, and can only set counts of 0.
+void no_output(const operations& all) {
+  step = "vector messages without output";
+  constexpr int segments = 700;
+  const message_window<int> on(1);
+  const program::attached_buffer buffer(8192, on.win());
+  const std::vector<std::int64_t> zeros(segments, 0);
+  std::vector<std::int64_t> ones = zeros;
+  ones[segments - 1] = 1;
+  MPI_Datatype empty = make_empty_type();
+  MPI_Win_lock_all(0, on.win());
+  for (const MPIX_Am_op op : {all.vector, all.vector_c}) {
+    const auto send = [&](const std::vector<std::int64_t>& in, int most, MPI_Datatype type, std::vector<int>& counts) {
+      CHECK(MPIX_Amv(in.data(), 1, MPI_INT64_T, nullptr, most, type, counts.data(), segments, next(), 1, MPI_INT64_T, 0,
+                     1, MPI_INT, most, type, op, on.win()) == MPI_SUCCESS);
+      return class_of(MPI_Win_flush(next(), on.win()));
+    };
+    for (int round = 0; round < 2; ++round) {
+      std::vector<int> counts(segments, -1);
+      CHECK(send(zeros, 0, MPI_INT, counts) == MPI_SUCCESS);
+      CHECK(counts == std::vector<int>(segments, 0));
+      CHECK(send(ones, 0, MPI_INT, counts) == MPIX_ERR_AM_COUNT);
+      CHECK(send(zeros, 0, empty, counts) == MPI_SUCCESS);
+      // Elements without data are counted.
+      CHECK(send(ones, 3, empty, counts) == MPI_SUCCESS);
+      CHECK(counts[0] == 0 && counts[segments - 1] == 1);
+    }
+    std::vector<MPI_Count> counts_c(segments + 1, -1);
+    CHECK(MPIX_Amv_c(zeros.data(), 1, MPI_INT64_T, nullptr, 0, MPI_INT, counts_c.data(), segments, next(), 1,
+                     MPI_INT64_T, 0, 1, MPI_INT, 0, MPI_INT, op, on.win()) == MPI_SUCCESS);
+    CHECK(MPI_Win_flush_local(next(), on.win()) == MPI_SUCCESS);
+    CHECK(counts_c[0] == 0 && counts_c[segments - 1] == 0 && counts_c[segments] == -1);
+  }
+  MPI_Win_unlock_all(on.win());
+  MPI_Type_free(&empty);
 }
 
 /// All segments of the input are the same memory of the origin.
@@ -252,5 +287,6 @@ int main(int argc, char** argv) {
   large_counts(all);
   vector_forms(all);
   nothing(all);
+  no_output(all);
   more_than_2_gib(all);
 }

@@ -132,6 +132,32 @@ void wrong_values() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+/// A key that is misspelled has no effect. The first process warns of it, once.
+void unknown_keys() {
+  step = "unknown keys";
+  struct row {
+    const char* key;
+    const char* meant;  ///< part of the warning; null: there is none
+  };
+  for (const row each :
+       {row{"am_atomc", "did you mean 'am_atomic'?"}, row{"am_odering", "did you mean 'am_ordering'?"},
+        row{"am_userbuf_3", "did you mean 'am_user_buf_0'?"}, row{"am_whatever_it_is", "the keys are "},
+        row{"am_concurrency", nullptr}, row{"other_atomc", nullptr}}) {
+    const hints given(each.key, "false");
+    for (int round = 0; round < 2; ++round) {
+      const std::string text = program::printed_by([&] { const message_window<int> on(1, given.get()); });
+      const bool is_warned = round == 0 && rank() == 0 && each.meant != nullptr;
+      CHECK(program::contains(text, "amity: ") == is_warned);
+      const std::string unknown = "unknown info key '" + std::string(each.key) + "'; ";
+      CHECK(!is_warned || program::contains(text, unknown + each.meant));
+    }
+  }
+  const message_window<int> on(1);
+  const hints later("am_atomik", "false");
+  const std::string text = program::printed_by([&] { MPI_Win_set_info(on.win(), later.get()); });
+  CHECK(program::contains(text, "unknown info key 'am_atomik'; did you mean 'am_atomic'?") == (rank() == 0));
+}
+
 /// Handlers and accumulates on one number.
 void atomic(MPIX_Am_op op) {
   step = "handlers and accumulates";
@@ -185,6 +211,7 @@ int main(int argc, char** argv) {
   const MPIX_Am_op op = program::make_operation(count_segments);
   values(op);
   wrong_values();
+  unknown_keys();
   atomic(op);
   if (maps_memory) not_atomic(op);
 }

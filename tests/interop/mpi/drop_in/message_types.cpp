@@ -232,6 +232,63 @@ void type_larger_than_packet(MPIX_Am_op op) {
   MPI_Type_free(&type);
 }
 
+void do_nothing(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, void*, int, MPI_Datatype, int) {}
+void generate_all(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, void*, int output_count, MPI_Datatype,
+                  int segments, int counts[]) {
+  for (int i = 0; i < segments; ++i) counts[i] = output_count;
+}
+
+/// Input and output of plain and vector messages follow one rule: equal basic types, in the same order.
+void equal_data(MPIX_Am_op plain, MPIX_Am_op vector) {
+  step = "types of origin and target";
+  const message_window<int> on(1);
+  MPI_Datatype pair = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  MPI_Type_commit(&pair);
+  struct side {
+    int count;
+    MPI_Datatype type;
+  };
+  struct row {
+    side here;
+    side there;
+    int error_class;
+  };
+  const std::vector<row> rows{
+      {{2, MPI_INT}, {2, MPI_INT}, MPI_SUCCESS},       {{2, MPI_INT}, {1, pair}, MPI_SUCCESS},
+      {{1, pair}, {2, MPI_INT}, MPI_SUCCESS},          {{2, MPI_INT}, {2, MPI_INT32_T}, MPI_SUCCESS},
+      {{8, MPI_BYTE}, {1, MPI_DOUBLE}, MPI_SUCCESS},   {{1, MPI_DOUBLE}, {8, MPI_PACKED}, MPI_SUCCESS},
+      {{2, MPI_INT}, {1, MPI_DOUBLE}, MPI_ERR_TYPE},   {{1, MPI_DOUBLE}, {1, pair}, MPI_ERR_TYPE},
+      {{1, MPI_DOUBLE}, {2, MPI_FLOAT}, MPI_ERR_TYPE}, {{2, MPI_INT}, {2, MPI_UNSIGNED}, MPI_ERR_TYPE},
+      {{2, MPI_INT}, {3, MPI_INT}, MPI_ERR_TYPE},      {{0, MPI_INT}, {0, MPI_DOUBLE}, MPI_SUCCESS}};
+  const std::array<double, 3> in{};
+  std::array<double, 3> out{};
+  const side none{0, MPI_INT};
+  MPI_Win_lock_all(0, on.win());
+  const auto send = [&](MPIX_Am_op op, const side& in_here, const side& in_there, const side& out_here,
+                        const side& out_there) {
+    int count = -1;
+    const int code = op == plain ? MPIX_Am(in.data(), in_here.count, in_here.type, out.data(), out_here.count,
+                                           out_here.type, 1, next(), in_there.count, in_there.type, 0, 1, MPI_INT,
+                                           out_there.count, out_there.type, op, on.win())
+                                 : MPIX_Amv(in.data(), in_here.count, in_here.type, out.data(), out_here.count,
+                                            out_here.type, &count, 1, next(), in_there.count, in_there.type, 0, 1,
+                                            MPI_INT, out_there.count, out_there.type, op, on.win());
+    CHECK(MPI_Win_flush(next(), on.win()) == MPI_SUCCESS);
+    // Counts are of elements at the target.
+    CHECK(op == plain || count == (code == MPI_SUCCESS ? out_there.count : -1));
+    return program::class_of(code);
+  };
+  for (const MPIX_Am_op op : {plain, vector}) {
+    for (const row& each : rows) {
+      CHECK(send(op, each.here, each.there, none, none) == each.error_class);
+      CHECK(send(op, none, none, each.here, each.there) == each.error_class);
+    }
+  }
+  MPI_Win_unlock_all(on.win());
+  MPI_Type_free(&pair);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -244,4 +301,5 @@ int main(int argc, char** argv) {
   many_shapes(report);
   output_with_gaps(fill);
   type_larger_than_packet(sum_of_block);
+  equal_data(program::make_operation(do_nothing), program::make_vector_operation(generate_all));
 }

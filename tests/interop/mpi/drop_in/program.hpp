@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -73,6 +74,33 @@ inline int class_of(int code) {
   int result = -1;
   MPI_Error_class(code, &result);
   return result;
+}
+
+/// The string of an error code.
+inline std::string text_of(int code) {
+  std::string text(MPI_MAX_ERROR_STRING, '\0');
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  text.resize(static_cast<std::size_t>(length));
+  return text;
+}
+
+inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+/// What `act()` prints to standard error.
+template <class Act>
+std::string printed_by(Act act) {
+  std::FILE* const file = std::tmpfile();
+  const int standard_error = ::dup(STDERR_FILENO);
+  ::dup2(::fileno(file), STDERR_FILENO);
+  act();
+  ::dup2(standard_error, STDERR_FILENO);
+  ::close(standard_error);
+  std::string text(4096, '\0');
+  std::rewind(file);
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  return text;
 }
 
 /// From now on, a process that hangs ends the job and names its step.
