@@ -1,8 +1,11 @@
 #include "amity/window/active_message.hpp"
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/base/random.hpp"
 #include "amity/window/am_description.hpp"
 
 namespace amity {
@@ -24,6 +27,9 @@ am_operation am_table::add(am_handler handler, bool is_vector) {
     throw error(is_vector ? "am_table::add_vector" : "am_table::add", no_rank, "the handler is empty",
                 "pass a function that can be called");
   const am_operation added{.number = static_cast<std::uint32_t>(entries_.size()), .is_vector = is_vector};
+  for (const char letter : std::string_view(handler.target_type().name()))
+    fingerprint_ = splitmix64::mix(fingerprint_ + static_cast<unsigned char>(letter) + 1);
+  fingerprint_ = splitmix64::mix(fingerprint_ + (is_vector ? 2 : 1));
   entries_.push_back({std::move(handler), is_vector});
   return added;
 }

@@ -71,6 +71,8 @@ class am_handlers {
   /// Whether the calling thread may prepare and run handlers. If not, messages wait until another thread of the rank
   /// makes progress.
   virtual bool may_run_here() const noexcept { return true; }
+  /// The same on all ranks that have added the same handlers in the same order.
+  virtual std::uint64_t fingerprint() const noexcept { return 0; }
 
  protected:
   ~am_handlers() = default;
@@ -95,8 +97,10 @@ class am_table final : public detail::am_handlers {
   /// Throws `error` for an empty handler.
   am_operation add(am_handler handler, bool is_vector);
   std::unique_ptr<detail::am_recipe> prepare(const detail::am_description& of) override;
+  std::uint64_t fingerprint() const noexcept override { return fingerprint_; }
 
-  std::deque<entry> entries_;  // handlers stay where they are
+  std::deque<entry> entries_;      // handlers stay where they are
+  std::uint64_t fingerprint_ = 0;  ///< of the types of the handlers
 };
 
 /// What the messages of this rank to one target have needed so far. Bytes are those of contents, without headers.

@@ -326,11 +326,11 @@ class window : public window_base, public window_operations<Element, detail::add
             of,
             own ? std::optional(mutable_bytes(reinterpret_cast<std::byte*>(own->data()), bytes_of(own->size())))
                 : std::nullopt,
-            bytes_of(count), options)) {}
+            bytes_of(count), sizeof(Element), options)) {}
 
   /// `world` calls it, for a shared window.
   window(core::team& of, std::size_t count, shared_placement where, const window_options& options)
-      : window(std::make_unique<detail::window_core>(of, bytes_of(count), where, options)) {}
+      : window(std::make_unique<detail::window_core>(of, bytes_of(count), sizeof(Element), where, options)) {}
 
   /// Calls of a window that was moved elsewhere throw `error`.
   window(window&& from) : window_base(std::move(from)), operations(*window_base::core_) { from.follow_core(); }

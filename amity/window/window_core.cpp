@@ -29,13 +29,17 @@ std::unique_ptr<window_epochs> make_epochs(core::team& of, direct_access& direct
 
 }  // namespace
 
-window_core::window_core(core::team& of, std::optional<mutable_bytes> own, std::size_t bytes,
+window_core::window_core(core::team& of, std::optional<mutable_bytes> own, std::size_t bytes, std::size_t element_bytes,
                          const window_options& options)
-    : epochs_(make_epochs(of, direct_, memory_of_window{.own = own, .bytes = bytes}, options)) {}
-
-window_core::window_core(core::team& of, std::size_t bytes, shared_placement where, const window_options& options)
-    : epochs_(make_epochs(of, direct_, memory_of_window{.bytes = bytes, .where = checked(where, of, options.name)},
+    : epochs_(make_epochs(of, direct_, memory_of_window{.own = own, .bytes = bytes, .element_bytes = element_bytes},
                           options)) {}
+
+window_core::window_core(core::team& of, std::size_t bytes, std::size_t element_bytes, shared_placement where,
+                         const window_options& options)
+    : epochs_(make_epochs(
+          of, direct_,
+          memory_of_window{.bytes = bytes, .where = checked(where, of, options.name), .element_bytes = element_bytes},
+          options)) {}
 
 window_core::window_core(core::team& of, const window_options& options)
     : epochs_(make_epochs(of, direct_,

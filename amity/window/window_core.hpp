@@ -32,9 +32,11 @@ struct window_group;
 class window_core final : private immovable {
  public:
   /// `own`: memory of the program; none: allocates `bytes`. Collective. Throws `error`.
-  window_core(core::team& of, std::optional<mutable_bytes> own, std::size_t bytes, const window_options& options);
+  window_core(core::team& of, std::optional<mutable_bytes> own, std::size_t bytes, std::size_t element_bytes,
+              const window_options& options);
   /// A shared window, whose members all map the memory. Collective. Throws `error` on all members if they do not.
-  window_core(core::team& of, std::size_t bytes, shared_placement where, const window_options& options);
+  window_core(core::team& of, std::size_t bytes, std::size_t element_bytes, shared_placement where,
+              const window_options& options);
   /// A dynamic window: offsets are addresses in memory that is attached. Collective. Throws `error`.
   window_core(core::team& of, const window_options& options);
   /// A window of a group of ranks. Collective among them. Throws `error`.

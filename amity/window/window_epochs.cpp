@@ -12,6 +12,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/remote_fence.hpp"
 #include "amity/core/rank_list.hpp"
+#include "amity/window/window_creation.hpp"
 #include "amity/window/window_error.hpp"
 
 namespace amity::detail {
@@ -68,6 +69,20 @@ void check_one_node(core::endpoint& in, rank_t own, const core::group& members, 
                                  fmt::join(std::span(others).first(std::min(others.size(), named_max)), ", "),
                                  names_all ? "" : fmt::format(" and {} others", others.size() - named_max)),
                      "call it in a world whose ranks are on one node, or call allocate_window");
+}
+
+window_creation creation_of(const memory_of_window& memory, const am_options& messages, bool is_checked) {
+  using function = window_creation::function;
+  const bool has_handlers = messages.handlers != nullptr;
+  return {.called = memory.attached != nullptr                     ? function::create_dynamic
+                    : memory.own                                   ? function::create
+                    : memory.where == shared_placement::contiguous ? function::allocate_contiguous
+                    : memory.where == shared_placement::separate   ? function::allocate_separate
+                                                                   : function::allocate,
+          .is_checked = is_checked,
+          .has_handlers = has_handlers,
+          .handlers = has_handlers ? messages.handlers->fingerprint() : 0,
+          .element_bytes = memory.element_bytes};
 }
 
 /// Reductions for a window that has no collectives yet.
@@ -175,7 +190,7 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
       messages_(checked(options, members_, member_, title_)),
       signal_bytes_(bytes_of_signals(endpoint_, members_, memory.attached != nullptr)),
       attached_(memory.attached),
-      target_(make_target(memory, group)),
+      target_(make_target(memory, options.checked, group)),
       checks_(options.checked
                   ? std::make_unique<assertion_checks>(has_own_stores() ? target_.memory() : mutable_bytes(), whose())
                   : nullptr),
@@ -217,7 +232,8 @@ void window_epochs::on_target_thread(function_ref<void()> work) {
   team_.run_on(target_thread_, work);
 }
 
-window_target& window_epochs::make_target(const memory_of_window& memory, const window_group* group) {
+window_target& window_epochs::make_target(const memory_of_window& memory, bool is_checked, const window_group* group) {
+  if (is_of_world_) check_same_creation(endpoint_, creation_of(memory, messages_, is_checked), title_);
   if (where_ != shared_placement::none) check_one_node(endpoint_, member_, members_, title_);
   const window_target::memory_request wanted{.own = memory.own,
                                              .around = memory.around,
@@ -387,6 +403,10 @@ window_epochs::~window_epochs() {
     end(false);
     return;
   }
+  // Another thread of the rank serves the window, whose memory may belong to the program. What it then found wrong
+  // would pass for the cause.
+  if (std::uncaught_exceptions() > 0 && endpoint_.own_engine().on_own_thread() && !endpoint_.in_handler())
+    team_.threads().abandon();
   if (std::uncaught_exceptions() > 0 && !endpoint_.own_engine().failure().exists()) {
     // Others wait for the end of the window, and operations under way know this object.
     endpoint_.fail(std::make_exception_ptr(error("the end of a window", member_,

@@ -49,6 +49,7 @@ struct memory_of_window {
   std::size_t bytes = 0;                        ///< to allocate, as zeros
   shared_placement where = shared_placement::none;
   std::shared_ptr<attached_memory> attached{};  ///< if the window is dynamic, without other memory; else null
+  std::size_t element_bytes = 0;                ///< of a window of a world, unless it is dynamic
 };
 
 /// The members of a window, if they are not all ranks of a world with its numbers.
@@ -214,7 +215,7 @@ class window_epochs final : private record_window, private immovable {
     return of.member == member_ && target_thread_ == endpoint_.thread();
   }
   /// Throws on all members if one of them cannot make its memory.
-  window_target& make_target(const memory_of_window& memory, const window_group* group);
+  window_target& make_target(const memory_of_window& memory, bool is_checked, const window_group* group);
   /// `made` is null if this member has failed.
   void agree_on_identity(window_target* made, const window_group* group);
   void end_target(bool works) noexcept;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "amity/window/window.hpp"
@@ -472,6 +473,56 @@ TEST(window_errors, creation_names_wrong_arguments) {
     }
     w.barrier();
   });
+}
+
+// The last rank makes a call that differs from that of the others, which all learn of it. Then the same call works.
+TEST(window_errors, creations_that_differ_are_named_on_all_ranks) {
+  am_table one, other;
+  one.add([](const am_call&) {});
+  other.add([](const am_call& call) { std::ranges::fill(call.output, std::byte()); });
+  const struct {
+    std::function<void(world&)> odd;
+    std::string_view odd_call;
+    std::function<void(world&)> usual;
+    std::string_view usual_call;
+  } cases[]{
+      {[](world& w) {
+         std::vector<int> own(4);
+         w.create_window(std::span(own), {.name = "grid"});
+       },
+       "create_window of elements of 4 bytes", [](world& w) { w.allocate_window<int>(4, {.name = "grid"}); },
+       "allocate_window of elements of 4 bytes"},
+      {[](world& w) { w.allocate_window<double>(4, {.name = "grid"}); }, "allocate_window of elements of 8 bytes",
+       [](world& w) { w.allocate_window<int>(4, {.name = "grid"}); }, "allocate_window of elements of 4 bytes"},
+      {[](world& w) { w.allocate_window<int>(4, {.name = "grid", .checked = true}); },
+       "allocate_window of elements of 4 bytes, checked", [](world& w) { w.allocate_window<int>(4, {.name = "grid"}); },
+       "allocate_window of elements of 4 bytes"},
+      {[](world& w) { w.create_dynamic_window({.name = "grid"}); }, "create_dynamic_window",
+       [](world& w) { w.allocate_shared_window<int>(4, {.name = "grid"}); }, "allocate_shared_window (contiguous)"},
+      {[](world& w) { w.allocate_shared_window<int>(4, {.name = "grid"}, shared_placement::separate); },
+       "allocate_shared_window (separate)", [](world& w) { w.allocate_shared_window<int>(4, {.name = "grid"}); },
+       "allocate_shared_window (contiguous)"},
+      {[&](world& w) { w.allocate_window<int>(4, {.name = "grid", .messages = {.handlers = &one}}); },
+       "allocate_window of elements of 4 bytes, with handlers ",
+       [](world& w) { w.allocate_window<int>(4, {.name = "grid"}); }, "allocate_window of elements of 4 bytes"},
+      {[&](world& w) { w.allocate_window<int>(4, {.name = "grid", .messages = {.handlers = &one}}); }, "with handlers ",
+       [&](world& w) { w.allocate_window<int>(4, {.name = "grid", .messages = {.handlers = &other}}); },
+       "with handlers "},
+  };
+  for (const auto& job : {testing::threads("threads"), testing::simulated("sim", {})}) {
+    for (const rank_t ranks : {2, 3}) {
+      for (const auto& each : cases) {
+        testing::run_worlds(job, ranks, [&](world& w) {
+          const bool is_odd = w.rank() == w.size() - 1;
+          testing::expect_error([&] { is_odd ? each.odd(w) : each.usual(w); },
+                                {"window 'grid': rank ", fmt::format("rank {} ", w.size() - 1), each.odd_call,
+                                 each.usual_call, "call the same function, with the same options and handlers"});
+          each.usual(w);
+          w.barrier();
+        });
+      }
+    }
+  }
 }
 
 // Calls of the other object work.
