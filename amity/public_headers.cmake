@@ -15,6 +15,7 @@ set(AMITY_PUBLIC_HEADERS
   base/large_array.hpp
   base/large_pages.hpp
   base/log.hpp
+  base/process_mark.hpp
   base/program_file.hpp
   base/random.hpp
   base/rank_map.hpp

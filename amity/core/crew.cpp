@@ -1,5 +1,7 @@
 #include "amity/core/crew.hpp"
 
+#include <algorithm>
+
 #include "amity/base/error.hpp"
 
 namespace amity::core {
@@ -100,6 +102,12 @@ void crew::dismiss() noexcept {
   } catch (...) {
     lane(0).transport().abort();  // whatever it is, the others see this
   }
+}
+
+bool crew::runs_handler_here() const noexcept {
+  return std::ranges::any_of(lanes_, [](const endpoint* each) {
+    return each != nullptr && each->own_engine().on_own_thread() && each->in_handler();
+  });
 }
 
 void crew::serve(rank_t thread) {

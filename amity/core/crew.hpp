@@ -56,6 +56,9 @@ class crew : private immovable {
     if (seat_of(thread).handlers_told != handlers_run) wake_waiting(thread, handlers_run);
   }
 
+  /// Whether the calling thread is one of the rank's, in a handler.
+  bool runs_handler_here() const noexcept;
+
   /// The other threads: does what thread 0 asks for, until it lets them go.
   void serve(rank_t thread);
   /// The other threads, after `serve`: returns when thread 0 no longer uses what they have, memory for example.

@@ -62,7 +62,7 @@ endpoint::endpoint(std::shared_ptr<engine> on, std::unique_ptr<sub_fabric> part,
       home_(config.integer("AMITY_PROGRESS_THREAD") != 0 ? threads_ - 1 : 0),
       packet_bytes_max_(fabric_.caps().packet_bytes_max) {
   AMITY_ASSERT(threads_ >= 1 && fabric_.size() % threads_ == 0, threads_, fabric_.size());
-  if (checks_threads_ && number_ != 0) check_thread("making a world");
+  if (number_ != 0) check_thread("making a world");
   engine_->attach(*this);
 }
 
@@ -191,7 +191,7 @@ void endpoint::tell_handlers(rank_t lane) {
 void endpoint::barrier() { static_cast<void>(reduce(reduction::none, 0)); }
 
 std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
-  if (checks_threads_) check_thread("collective");
+  check_thread("collective");
   if (in_handler()) {
     throw error("collective", rank_, "a handler called a barrier or reduction, which would wait inside the handler",
                 "call collectives outside handlers");

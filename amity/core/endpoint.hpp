@@ -368,10 +368,9 @@ class endpoint final : private immovable {
     if (!engine_->on_own_thread()) [[unlikely]]
       engine_->throw_wrong_thread(call, rank_);
   }
-  /// Throws `error` in a handler, and on a wrong thread if calls have to check it.
+  /// Throws `error` in a handler, and on a wrong thread.
   void check_own_call(std::string_view call) const {
-    if (checks_threads_) [[unlikely]]
-      check_thread(call);
+    check_thread(call);
     if (in_handler()) [[unlikely]]
       check_outside_handler(call);
   }

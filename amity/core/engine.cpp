@@ -1,6 +1,9 @@
 #include "amity/core/engine.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 #include <ranges>
 
@@ -74,7 +77,8 @@ engine::engine(fabric::fabric& transport, const settings& config, rank_t threads
       stall_clock_(stall_ns(config)),
       busy_wait_(stall_ns(config)),
       services_(*this, config),
-      own_thread_(how == threading::owned ? &thread_mark : nullptr) {
+      own_thread_(how == threading::owned ? &thread_mark : nullptr),
+      process_(!transport.caps().virtual_time) {
   AMITY_ASSERT(how == threading::owned || threads == 1, threads);
 }
 
@@ -102,6 +106,16 @@ void engine::wake_seats(bool has_polled) noexcept {
 }
 
 void engine::throw_wrong_thread(std::string_view call, rank_t rank) const {
+  if (!process_.is_own()) {
+    const error mistake(call, rank, "called in a child process of the rank, which fork has made",
+                        "call Amity in the process that has called amity::run; let the child start another program");
+    std::fprintf(stderr, "%s\n", mistake.what());
+    ::_exit(1);
+  }
+  if (crew_ != nullptr && crew_->runs_handler_here()) {
+    throw error(call, rank, "called by a handler on another thread of the rank, such as the progress thread",
+                "send messages in handlers, and leave calls that wait, and windows, to the program");
+  }
   if (lock_ != nullptr) {
     throw error(call, rank, "called by a thread that is not inside the engine of the rank",
                 "make a core::engine::entry on each thread before its calls, and keep it during them");

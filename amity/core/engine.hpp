@@ -22,6 +22,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/function_ref.hpp"
+#include "amity/base/process_mark.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/base/stall_clock.hpp"
 #include "amity/base/thread_mark.hpp"
@@ -78,13 +79,17 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   fabric::fabric& transport() const noexcept { return transport_; }
   rank_t threads() const noexcept { return threads_; }
   rank_t rank() const noexcept { return transport_.rank() / threads_; }  ///< of the job
-  /// Whether this thread may use the engine: it has made it, or is inside.
-  bool on_own_thread() const noexcept { return &thread_mark == own_thread_ || (own_thread_ == nullptr && is_inside()); }
-  /// Whether calls look at the thread that makes them. An owned engine of a rank with one thread does not.
+  /// Whether this thread may use the engine: it has made it, or is inside, in the process that has made it.
+  bool on_own_thread() const noexcept {
+    return (&thread_mark == own_thread_ || (own_thread_ == nullptr && is_inside())) && process_.is_own();
+  }
+  /// Whether short sends look at the thread that makes them, as all other calls do. An owned engine of a rank with one
+  /// thread does not.
   bool checks_threads() const noexcept { return threads_ > 1 || lock_ != nullptr; }
   /// The lock of a serialized engine; null: it is owned.
   const engine_lock* lock() const noexcept { return lock_.get(); }
-  /// The error for a thread that must not use the engine, of `rank` in the world of the call.
+  /// The error for a thread that must not use the engine, of `rank` in the world of the call. In a child of the
+  /// process, prints it and ends the child: destructors would use memory that it shares with its parent.
   [[noreturn, gnu::cold]] void throw_wrong_thread(std::string_view call, rank_t rank) const;
 
   // --- Worlds. ---
@@ -295,6 +300,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   peer_questions questions_;
   service_table services_;
   const char* const own_thread_;  ///< null: the engine is serialized
+  process_mark process_;
 };
 
 /// Waits during its lifetime are attentive, if that is offered: peers know that this thread polls all the time. At the
@@ -325,7 +331,7 @@ class engine::entry : private immovable {
   explicit entry(engine& of, std::string_view call = "engine::entry") : of_(of.lock_ != nullptr ? &of : nullptr) {
     if (of_ != nullptr) {
       of_->enter();
-    } else if (of.checks_threads() && !of.on_own_thread()) {
+    } else if (!of.on_own_thread()) {
       of.throw_wrong_thread(call, of.rank());
     }
   }
@@ -333,7 +339,7 @@ class engine::entry : private immovable {
   /// makes the same progress; and on a thread that does not own an owned engine.
   entry(engine& of, std::try_to_lock_t)
       : of_(of.lock_ != nullptr && of.try_enter() ? &of : nullptr),
-        entered_(of_ != nullptr || (of.lock_ == nullptr && (!of.checks_threads() || of.on_own_thread()))) {}
+        entered_(of_ != nullptr || (of.lock_ == nullptr && of.on_own_thread())) {}
   ~entry() {
     if (of_ != nullptr) of_->leave();
   }

@@ -24,7 +24,7 @@ epochs::epochs(core::endpoint& owner, std::unique_ptr<detector> of_any_depth,
       detector_(of_any_depth_.get()) {}
 
 void epochs::check_begin() const {
-  if (endpoint_.own_engine().checks_threads()) endpoint_.check_thread("epoch");
+  endpoint_.check_thread("epoch");
   if (endpoint_.in_handler()) {
     throw error("epoch", endpoint_.rank(), "a handler tried to begin an epoch", "begin epochs outside handlers");
   }
@@ -75,7 +75,7 @@ int epochs::depth() const noexcept {
 }
 
 void epochs::end_body() {
-  if (endpoint_.own_engine().checks_threads()) endpoint_.check_thread("epoch");
+  endpoint_.check_thread("epoch");
   if (endpoint_.in_handler()) {
     throw error("epoch", endpoint_.rank(), "a handler tried to end the epoch", "end epochs outside handlers");
   }

@@ -75,7 +75,7 @@ class stage<Value, Next, deliver_locally> final : public stage_base<Next>, priva
 
   void send(rank_t dest, const Value& message) {
     if (dest != here_.dest) return this->next_.send(dest, message);
-    if (endpoint_.own_engine().checks_threads()) endpoint_.check_thread(send_call);
+    endpoint_.check_thread(send_call);
     if (!endpoint_.in_epoch()) [[unlikely]]
       endpoint_.throw_outside_epoch(send_call);
     if (waiting_.size() >= count_) [[unlikely]]

@@ -9,13 +9,13 @@
 namespace amity::detail {
 
 void check_send(const core::endpoint& owner, std::string_view call, rank_t dest) {
-  if (owner.own_engine().checks_threads()) owner.check_thread(call);
+  owner.check_thread(call);
   if (dest < 0 || dest >= owner.size()) owner.throw_wrong_rank(call, dest);
   if (!owner.in_epoch()) owner.throw_outside_epoch(call);
 }
 
 void check_send(const core::endpoint& owner, const core::destinations& to, std::string_view call, rank_t dest) {
-  if (owner.own_engine().checks_threads()) owner.check_thread(call);
+  owner.check_thread(call);
   if (dest < 0 || dest >= to.count) owner.throw_wrong_rank(call, dest);
   if (!owner.in_epoch()) owner.throw_outside_epoch(call);
 }

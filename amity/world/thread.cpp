@@ -15,6 +15,7 @@ thread::range thread::share(std::uint64_t numbers) const noexcept {
 }
 
 bool thread::poll() {
+  lane_.check_thread("world::poll");
   if (lane_.in_handler()) {
     throw error("world::poll", lane_.rank(), "a handler tried to poll, which would run handlers inside a handler",
                 "return from the handler instead; its sends go out by themselves");

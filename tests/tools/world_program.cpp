@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "amity/amity.hpp"
 
@@ -52,9 +54,26 @@ int announce_too_early(amity::world& w) {
   return arrived ? 0 : 1;
 }
 
+/// The last rank throws while others use its window.
+int throw_beside_window(amity::world& w) {
+  constexpr std::size_t words = 4096;
+  const amity::rank_t last = w.size() - 1;
+  auto on = w.allocate_window<std::uint64_t>(words);
+  on.lock_all();
+  w.barrier();
+  if (w.rank() == last) throw amity::error("test", last, "it went wrong", "do not");
+  const std::vector<std::uint64_t> data(words, 1);
+  for (;;) {
+    on.put(last, 0, std::span(data));
+    on.accumulate(amity::accumulate_op::sum, last, 0, std::span(data));
+    on.flush(last);
+  }
+}
+
 int act(amity::world& w, const std::string& what, int argc, char** argv) {
   const bool last = w.rank() == w.size() - 1;
   if (what == "flag") return announce_too_early(w);
+  if (what == "throw beside a window") return throw_beside_window(w);
   if (what == "wait") return wait_for_ever(w, true);
   if (what == "wait inside") return wait_for_ever(w, false);
   if (what == "sum") {

@@ -1,14 +1,21 @@
 /// Ranks with several threads: how failures of one thread end, and mistakes with views of threads.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "amity/amity.hpp"
 #include "tests/support/programs.hpp"
+#include "tests/support/texts.hpp"
 
 namespace amity {
 namespace {
@@ -148,9 +155,7 @@ TEST(threads_misuse, handlers_on_other_threads_begin_no_epochs_and_change_no_han
       w.endpoint().wait_until("an error", [] { return false; });
     });
     EXPECT_EQ(status, 1) << call;
-    EXPECT_TRUE(errors.find("amity: " + call + " (rank 0): called by another thread than thread 0") !=
-                std::string::npos)
-        << errors;
+    testing::expect_parts(errors, {"amity: " + call + " (rank 0): called by a handler on another thread of the rank"});
   }
 }
 
@@ -159,6 +164,77 @@ TEST(threads_misuse, epochs_do_not_nest) {
   const auto [status, errors] = outcome_of(shape("threads", 1, 2), [](world& w) { w.epoch([&] { w.epoch([] {}); }); });
   EXPECT_EQ(status, 1);
   EXPECT_NE(errors.find("epochs do not nest"), std::string::npos) << errors;
+}
+
+/// A call of the program, and what its error calls it.
+struct own_call {
+  std::string_view name;
+  std::function<void(world&, message_type<int, void (*)(int)>&, window<int>&)> make;
+};
+
+const std::vector<own_call>& calls_of_the_program() {
+  using messages = message_type<int, void (*)(int)>;
+  static const std::vector<own_call> calls{
+      {"collective", [](world& w, messages&, window<int>&) { w.barrier(); }},
+      {"collective", [](world& w, messages&, window<int>&) { w.sum(std::uint64_t{1}); }},
+      {"world::poll", [](world& w, messages&, window<int>&) { w.poll(); }},
+      {"epoch", [](world& w, messages&, window<int>&) { w.epoch([] {}); }},
+      {"window", [](world& w, messages&, window<int>&) { w.allocate_window<int>(1); }},
+      {"window::put", [](world& w, messages&, window<int>& on) { on.put(1 - w.rank(), 0, 1); }},
+      {"window::lock", [](world& w, messages&, window<int>& on) { on.lock(lock_kind::shared, 1 - w.rank()); }},
+      {"window::fence", [](world&, messages&, window<int>& on) { on.fence(); }},
+      {"message::send", [](world& w, messages& m, window<int>&) { m.send(1 - w.rank(), 1); }},
+  };
+  return calls;
+}
+
+/// What rank 0 prints while `call` is made by `where`, outside epochs of messages and with one of a window.
+testing::outcome outcome_with(const own_call& call, const std::function<void(const std::function<void()>&)>& where) {
+  return outcome_of(shape("threads", 2, 1, {"AMITY_WINDOW_PROTOCOL=buffered"}), [&](world& w) {
+    auto messages = w.message<int>(+[](int) {});
+    auto on = w.allocate_window<int>(4);
+    if (call.name == "window::put") on.lock_all();
+    const auto make = [&] {
+      if (w.rank() == 0) where([&] { call.make(w, messages, on); });
+    };
+    call.name == "message::send" ? w.epoch(make) : make();
+    if (call.name == "window::put") on.unlock_all();
+    w.barrier();
+  });
+}
+
+TEST(threads_misuse, calls_on_threads_of_the_program_are_named) {
+  for (const own_call& each : calls_of_the_program()) {
+    const auto [status, errors] = outcome_with(each, [&](const std::function<void()>& call) {
+      std::jthread([&] {
+        testing::expect_error(call, {each.name, "(rank 0): called by another thread than thread 0 of the rank"});
+      });
+    });
+    EXPECT_EQ(status, 0) << each.name;
+    EXPECT_EQ(errors, "") << each.name;
+  }
+}
+
+// The child ends there, and its parent goes on.
+TEST(threads_misuse, calls_in_children_of_the_process_are_named) {
+  for (const own_call& each : calls_of_the_program()) {
+    const auto [status, errors] = outcome_with(each, [](const std::function<void()>& call) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        try {
+          call();
+        } catch (...) {
+        }
+        ::_exit(7);
+      }
+      int how = 0;
+      ::waitpid(child, &how, 0);
+      EXPECT_TRUE(WIFEXITED(how) && WEXITSTATUS(how) == 1) << how;
+    });
+    EXPECT_EQ(status, 0) << each.name;
+    testing::expect_parts(errors,
+                          {fmt::format("amity: {} (rank 0): called in a child process of the rank", each.name)});
+  }
 }
 
 }  // namespace
