@@ -11,8 +11,7 @@ namespace amity {
 /// A word that a child of the process reads as 0: the kernel wipes its memory in children.
 class process_mark : private immovable {
  public:
-  /// Unless it is wanted, and on systems that do not offer such memory, each process passes for the one that has made
-  /// the object.
+  /// If it is not wanted, or the system does not offer such memory, `is_own` returns true in all processes.
   explicit process_mark(bool is_wanted) noexcept;
   ~process_mark();
 

@@ -4,9 +4,9 @@
 
 namespace amity {
 
-/// Opens those that are missing: the next files opened would pass for them, and what the program prints would go there.
-/// What is written to those that are opened here fails, as it would without them. Once in a process, before it opens
-/// anything.
+/// Opens missing descriptors, for which the next open files would pass: output of the program would go there. Writes to
+/// a descriptor that this call has opened fail, as they would without it. Call it once in a process, before it opens
+/// a file.
 void open_missing_standard_descriptors() noexcept;
 
 }  // namespace amity

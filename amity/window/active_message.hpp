@@ -71,7 +71,7 @@ class am_handlers {
   /// Whether the calling thread may prepare and run handlers. If not, messages wait until another thread of the rank
   /// makes progress.
   virtual bool may_run_here() const noexcept { return true; }
-  /// The same on all ranks that have added the same handlers in the same order.
+  /// Equal on all ranks that have added the same handlers in the same order.
   virtual std::uint64_t fingerprint() const noexcept { return 0; }
 
  protected:

@@ -55,7 +55,7 @@ int announce_too_early(amity::world& w) {
 }
 
 /// The last rank throws while others use its window.
-int throw_beside_window(amity::world& w) {
+int throw_with_window(amity::world& w) {
   constexpr std::size_t words = 4096;
   const amity::rank_t last = w.size() - 1;
   auto on = w.allocate_window<std::uint64_t>(words);
@@ -73,7 +73,7 @@ int throw_beside_window(amity::world& w) {
 int act(amity::world& w, const std::string& what, int argc, char** argv) {
   const bool last = w.rank() == w.size() - 1;
   if (what == "flag") return announce_too_early(w);
-  if (what == "throw beside a window") return throw_beside_window(w);
+  if (what == "throw with a window") return throw_with_window(w);
   if (what == "wait") return wait_for_ever(w, true);
   if (what == "wait inside") return wait_for_ever(w, false);
   if (what == "sum") {

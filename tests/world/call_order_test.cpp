@@ -247,7 +247,7 @@ void call_at_random(world& w, splitmix64 choices) {
         relay.send(testing::next_of(w), 4);
         bool ended = false;
         int rounds = 0;
-        // With one credit, collectives may hold up messages as long as they go on.
+        // With one credit, collectives may hold up messages as long as ranks call them.
         do {
           if (!ended) ended = period.try_end();
         } while (++rounds < 100 && w.min(std::uint64_t{ended}) == 0);

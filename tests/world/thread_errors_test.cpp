@@ -215,7 +215,7 @@ TEST(threads_misuse, calls_on_threads_of_the_program_are_named) {
   }
 }
 
-// The child ends there, and its parent goes on.
+// The child ends there, and its parent continues.
 TEST(threads_misuse, calls_in_children_of_the_process_are_named) {
   for (const own_call& each : calls_of_the_program()) {
     const auto [status, errors] = outcome_with(each, [](const std::function<void()>& call) {
