@@ -242,7 +242,7 @@ TEST(sim_explore, runs_no_seed_of_a_program_that_cannot_be_started) {
   const auto ended = sim({"-n", "2", "--explore", "5", "./there/is/none"});
   EXPECT_EQ(ended.status, 127);
   EXPECT_PRED2(contains, ended.errors, "amity: sim: cannot start ./there/is/none: No such file or directory");
-  EXPECT_EQ(ended.output.find("seed"), std::string::npos) << ended.output;
+  EXPECT_EQ(ended.output.find("fails with"), std::string::npos) << ended.output;
   EXPECT_EQ(sim({"-n", "2", "--explore", "5", "/"}).status, 126);
 }
 

@@ -252,7 +252,7 @@ class use_of_secrets {
       : w_(w),
         kind_(kind),
         buffer_(60'000, secret),
-        memory_(w.team(), std::nullopt, 64, with_settings(options(guaranteed), config)) {
+        memory_(w.team(), std::nullopt, 64, 1, with_settings(options(guaranteed), config)) {
     std::ranges::fill(memory_.memory(), secret);
     if (w.rank() == 0) memory_.attach_buffer(buffer_);
   }

@@ -533,7 +533,7 @@ TEST_P(operated_windows, atomics_do_not_overtake_records_of_other_types) {
   run([](world& w) {
     using detail::operation_kind;
     constexpr std::size_t count = 500, element = sizeof(long double);
-    detail::window_core shared(w.team(), std::nullopt, count * element, {});
+    detail::window_core shared(w.team(), std::nullopt, count * element, element, {});
     const rank_t next = next_of(w);
     const std::vector<long double> numbers(count, 1.0L);
     std::uint64_t mantissa = 0;
