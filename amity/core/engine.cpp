@@ -77,8 +77,8 @@ engine::engine(fabric::fabric& transport, const settings& config, rank_t threads
       stall_clock_(stall_ns(config)),
       busy_wait_(stall_ns(config)),
       services_(*this, config),
-      own_thread_(how == threading::owned ? &thread_mark : nullptr),
-      process_(!transport.caps().virtual_time) {
+      owner_{.thread = how == threading::owned ? &thread_mark : nullptr,
+             .process = process_mark(!transport.caps().virtual_time)} {
   AMITY_ASSERT(how == threading::owned || threads == 1, threads);
 }
 
@@ -106,7 +106,7 @@ void engine::wake_seats(bool has_polled) noexcept {
 }
 
 void engine::throw_wrong_thread(std::string_view call, rank_t rank) const {
-  if (!process_.is_own()) {
+  if (!owner_.process.is_own()) {
     const error mistake(call, rank, "called in a child process of the rank, which fork has made",
                         "call Amity in the process that has called amity::run; let the child start another program");
     std::fprintf(stderr, "%s\n", mistake.what());

@@ -81,7 +81,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   rank_t rank() const noexcept { return transport_.rank() / threads_; }  ///< of the job
   /// Whether this thread may use the engine: it has made it, or is inside, in the process that has made it.
   bool on_own_thread() const noexcept {
-    return (&thread_mark == own_thread_ || (own_thread_ == nullptr && is_inside())) && process_.is_own();
+    return (&thread_mark == owner_.thread || (owner_.thread == nullptr && is_inside())) && owner_.process.is_own();
   }
   /// Whether short sends look at the thread that makes them, as all other calls do. An owned engine of a rank with one
   /// thread does not.
@@ -234,6 +234,11 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
     std::uint64_t activity = 0;      ///< of the world at the last round
     std::uint32_t quiet_rounds = 0;  ///< since then
   };
+  /// What has made the engine.
+  struct owner {
+    const char* thread;  ///< its mark; null: the engine is serialized
+    process_mark process;
+  };
   enum class round { eventful, eventful_elsewhere, idle };
   static constexpr std::uint32_t sends_per_pace = 16;
 
@@ -299,8 +304,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   busy_wait busy_wait_;
   peer_questions questions_;
   service_table services_;
-  const char* const own_thread_;  ///< null: the engine is serialized
-  process_mark process_;
+  const owner owner_;
 };
 
 /// Waits during its lifetime are attentive, if that is offered: peers know that this thread polls all the time. At the

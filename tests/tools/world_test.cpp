@@ -103,9 +103,9 @@ TEST_P(program, reports_an_error_once) {
 // The progress thread of the rank serves the window until it ends.
 TEST_P(program, reports_error_of_rank_whose_window_others_use) {
   for (int run = 0; run < 5; ++run) {
-    const auto ended = child(command({"throw with a window"}),
-                             options({"AMITY_PROGRESS_THREAD=1", "AMITY_WINDOW_PROTOCOL=buffered"}))
-                           .finish();
+    const auto ended =
+        child(command({"throw with a window"}), options({"AMITY_PROGRESS_THREAD=1", "AMITY_WINDOW_PROTOCOL=buffered"}))
+            .finish();
     EXPECT_EQ(ended.status, 1);
     EXPECT_PRED2(contains, ended.errors,
                  "amity: test (rank " + std::to_string(ranks() - 1) + "): it went wrong; do not\n");

@@ -18,8 +18,8 @@ struct exploration {
   bool varies_protocol = false;  ///< sets AMITY_WINDOW_PROTOCOL to `protocol_of` the seed
 };
 
-/// The protocol of windows in the run with this seed, on which the order of operations depends. Half of the runs have the
-/// usual one.
+/// The protocol of windows in the run with this seed, on which the order of operations depends. Half of the runs have
+/// the usual one.
 std::string_view protocol_of(std::uint64_t seed);
 
 struct run_outcome {
