@@ -183,6 +183,9 @@ TEST(malformed_input, gigabyte_of_zeros_fails_soon) {
 
 TEST(malformed_input, third_column_is_a_number_even_if_lengths_are_not_used) {
   scratch files;
+  const auto without_data = files.write("networkx", "0 1 {}\n1 2 {}\n");
+  read_quietly(without_data, {}, false);
+  EXPECT_NE(error_of([&] { read_quietly(without_data, {}, true); }).find(":1: length '{}' "), std::string::npos);
   for (const auto& [content, why] : std::vector<std::array<std::string, 2>>{
            {"YMR056C pp YOL081W\n",
             ":1: length 'YOL081W' is not a number; write 'source target' or 'source target "

@@ -151,8 +151,9 @@ TEST(read_matrix_market, damaged_banner_is_refused) {
       EXPECT_NE(error_of([&] { graph_in("a", mark + begin + rest); }).find(why), std::string::npos) << begin;
     }
   }
-  for (const std::string comment : {"% made of a Matrix Market file", "# a sparse matrix in coordinate form", "%matrix",
-                                    "# market", "% sym unweighted", "%%", "# matrix array"})
+  for (const std::string comment :
+       {"% made of a Matrix Market file", "# a sparse matrix in coordinate form", "%matrix", "# market",
+        "% sym unweighted", "%%", "# matrix array", "# MatrixMarket file as edges", "% sparse matrix coordinate list"})
     EXPECT_EQ(piped(comment + "\n9 9 2\n"), "9>9:2") << comment;
 }
 

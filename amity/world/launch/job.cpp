@@ -20,6 +20,7 @@ using fabric::shm::rank_state;
 // A failed job is over within a second, with time to leave in good order, and then to react to SIGTERM. A person who
 // interrupts a job may have to wait a little longer, but can do it twice.
 constexpr auto time_to_leave = 300ms;
+constexpr auto time_to_leave_after_success = 2s;
 constexpr auto time_to_end = 400ms;
 constexpr auto time_to_end_after_interrupt = 2s;
 
@@ -91,7 +92,8 @@ int job::run() {
     advance();
   }
   if (!settled_ && first_failure_) settle(*first_failure_);
-  if (stage_ != stage::running) signal_all(SIGKILL);
+  // After a success without signals, processes that ranks have left behind continue.
+  if (stage_ != stage::running && !(has_succeeded_ && stage_ == stage::leaving)) signal_all(SIGKILL);
 
   const int interrupts_before = interrupts_;
   while (!(output_.done() && errors_.done()) && interrupts_ == interrupts_before) {
@@ -170,7 +172,7 @@ void job::take_signals() {
 
 void job::interrupt(int signal) {
   ++interrupts_;
-  if (stage_ != stage::running) return kill();
+  if (stage_ != stage::running && !(has_succeeded_ && interrupts_ == 1)) return kill();
   settle({128 + signal, fmt::format("received signal {} ({})", signal, ::strsignal(signal))}, "all ranks");
   tell_to_end(signal, time_to_end_after_interrupt);
 }
@@ -237,7 +239,7 @@ rank_t job::deserter() noexcept {
 }
 
 void job::rank_ended(rank_t rank) {
-  if (settled_) return;
+  if (settled_ || has_succeeded_) return;
   if (process_of(rank).end()->well() && state_of(rank) == rank_state::absent) absent_ends_.push_back(rank);
   const auto found = judge(rank);
   if (!found && !first_failure_ && memory_.notes().succeeded) return settle_success();
@@ -278,18 +280,18 @@ void job::settle(const verdict& found, std::string_view victims) {
 
 /// A rank has ended the job well. Those that wait for others learn it from that rank, and leave by themselves.
 void job::settle_success() {
-  settled_ = true;
-  if (stage_ == stage::running) let_leave();
+  has_succeeded_ = true;
+  if (stage_ == stage::running) let_leave(time_to_leave_after_success);
 }
 
 void job::ask_to_leave() {
   memory_.abort(no_rank);
-  let_leave();
+  let_leave(time_to_leave);
 }
 
-void job::let_leave() {
+void job::let_leave(clock::duration time) {
   stage_ = stage::leaving;
-  stage_end_ = clock::now() + time_to_leave;
+  stage_end_ = clock::now() + time;
 }
 
 void job::tell_to_end(int signal, clock::duration time) {

@@ -73,7 +73,7 @@ class job : private immovable {
   void settle_success();
 
   void ask_to_leave();
-  void let_leave();
+  void let_leave(clock::duration time);
   void tell_to_end(int signal, clock::duration time);
   void kill();
   void advance();
@@ -101,6 +101,7 @@ class job : private immovable {
   clock::time_point stage_end_{};
   std::optional<verdict> first_failure_;  ///< what happened first; not the cause if a rank has aborted the job
   bool settled_ = false;
+  bool has_succeeded_ = false;  ///< a rank has ended the job with status 0
   int status_ = 0;
   int interrupts_ = 0;
 };

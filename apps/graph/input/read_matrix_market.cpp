@@ -60,16 +60,21 @@ void read_banner(std::string_view line, const line_reader& lines, header& into) 
   into.symmetric = symmetry == "symmetric";
 }
 
-/// Whether a comment is a banner, perhaps a damaged one: "MatrixMarket" with at most two mistakes, or "matrix
-/// coordinate" among the first words.
+/// Whether a comment is a banner, perhaps a damaged one: "MatrixMarket", with at most two mistakes, in front of
+/// "matrix", or "matrix coordinate" and a field.
 bool is_banner(std::string_view line) {
   constexpr std::size_t mistakes_max = 2;
   line.remove_prefix(std::min(line.find_first_not_of("%# \t"), line.size()));
-  std::array<std::string, 4> words;
+  std::array<std::string, 5> words;
   for (std::string& word : words) word = lower(take_word(line));
-  if (words[0].size() <= 2 * banner.size() && edit_distance(words[0], "matrixmarket") <= mistakes_max) return true;
+  const bool names_format =
+      words[0].size() <= 2 * banner.size() && edit_distance(words[0], "matrixmarket") <= mistakes_max;
+  if (names_format && words[1] == "matrix") return true;
   const std::array<std::string, 2> begin{"matrix", "coordinate"};
-  return std::ranges::search(words, begin).begin() != words.end();
+  const auto found = std::ranges::search(words, begin);
+  constexpr std::array<std::string_view, 5> fields{"pattern", "real", "integer", "complex", "double"};
+  return found.begin() != words.end() && found.end() != words.end() &&
+         std::ranges::find(fields, *found.end()) != fields.end();
 }
 
 header read_header(line_reader& lines, const read_options& options) {

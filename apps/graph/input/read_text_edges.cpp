@@ -61,7 +61,8 @@ void read_text_edges(input& from, const read_options& options, edge_list& into) 
     const vertex target = read_vertex(found.text[1], lines, into.names);
     if (std::max(source, target) == no_vertex) lines.fail("there are more vertices than 2^32 - 1", "split the graph");
     into.edges.push_back({source, target});
-    if (columns == 3) {
+    const bool has_no_data = found.text[2] == "{}" && !options.with_lengths;  // as NetworkX writes edges
+    if (columns == 3 && !has_no_data) {
       const auto length = read_length(found.text[2], "length", options, lines, repair_of_length);
       if (length) into.weights.add(*length, lines);
     }
