@@ -76,9 +76,9 @@ engine::engine(fabric::fabric& transport, const settings& config, rank_t threads
                                          bound_.bytes_max() / 2)),
       stall_clock_(stall_ns(config)),
       busy_wait_(stall_ns(config)),
-      services_(*this, config),
       owner_{.thread = how == threading::owned ? &thread_mark : nullptr,
-             .process = process_mark(!transport.caps().virtual_time)} {
+             .process = process_mark(!transport.caps().virtual_time)},
+      services_(*this, config) {
   AMITY_ASSERT(how == threading::owned || threads == 1, threads);
 }
 

@@ -303,8 +303,8 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   stall_clock stall_clock_;
   busy_wait busy_wait_;
   peer_questions questions_;
+  const owner owner_;  ///< services ask for it until their end
   service_table services_;
-  const owner owner_;
 };
 
 /// Waits during its lifetime are attentive, if that is offered: peers know that this thread polls all the time. At the
