@@ -1,5 +1,7 @@
 #include "amity/core/busy_wait.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace amity::core {
@@ -11,7 +13,7 @@ bool busy_wait::is_due(std::uint64_t now_ns, const registry& handlers, const led
     before_.clear();
     for (std::size_t id = 0; id < handlers.capacity(); ++id) before_.push_back(counts.of(static_cast<handler_id>(id)));
   }
-  return clock_.is_due(now_ns) && handled != handled_before_;
+  return clock_.is_due(now_ns) && std::exchange(handled_before_, handled) != handled;
 }
 
 std::string busy_wait::rates(const registry& handlers, const ledger& counts) const {

@@ -39,7 +39,7 @@ class busy_wait {
   stall_clock clock_;
   bool is_on_;
   std::uint32_t rounds_ = 0;
-  std::uint64_t handled_before_ = 0;    ///< in all worlds, at the first look
+  std::uint64_t handled_before_ = 0;    ///< in all worlds, at the first look or the last report
   std::vector<message_counts> before_;  ///< by handler, at the first look
 };
 

@@ -65,6 +65,8 @@ class engine::known_place : private immovable {
 engine::engine(fabric::fabric& transport, const settings& config, rank_t threads, threading how)
     : transport_(transport),
       lock_(how == threading::serialized ? std::make_unique<engine_lock>(transport) : nullptr),
+      owner_{.thread = how == threading::owned ? &thread_mark : nullptr,
+             .process = process_mark(!transport.caps().virtual_time)},
       threads_(threads),
       unsent_(bound_, transport.caps().packet_bytes_max),
       bound_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX"))),
@@ -76,8 +78,6 @@ engine::engine(fabric::fabric& transport, const settings& config, rank_t threads
                                          bound_.bytes_max() / 2)),
       stall_clock_(stall_ns(config)),
       busy_wait_(stall_ns(config)),
-      owner_{.thread = how == threading::owned ? &thread_mark : nullptr,
-             .process = process_mark(!transport.caps().virtual_time)},
       services_(*this, config) {
   AMITY_ASSERT(how == threading::owned || threads == 1, threads);
 }
@@ -86,7 +86,7 @@ engine::~engine() = default;
 
 // Threads
 
-bool engine::is_inside() const noexcept { return lock_->is_inside(); }
+bool engine::is_inside() const noexcept { return lock_ == nullptr || lock_->is_inside(); }
 
 void engine::enter() noexcept { lock_->enter(); }
 
@@ -108,7 +108,7 @@ void engine::wake_seats(bool has_polled) noexcept {
 void engine::throw_wrong_thread(std::string_view call, rank_t rank) const {
   if (!owner_.process.is_own()) {
     const error mistake(call, rank, "called in a child process of the rank, which fork has made",
-                        "call Amity in the process that has called amity::run; let the child start another program");
+                        "call it in the process of the rank itself; let the child start another program");
     std::fprintf(stderr, "%s\n", mistake.what());
     ::_exit(1);
   }

@@ -66,6 +66,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   enum class threading : std::uint8_t {
     owned,       ///< the thread of its constructor
     serialized,  ///< all that have an `entry`, one at a time
+    trusted,     ///< any, one at a time, as the program promises: calls do not look at it
   };
   class entry;
   class attentive_wait;
@@ -83,6 +84,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   bool on_own_thread() const noexcept {
     return (&thread_mark == owner_.thread || (owner_.thread == nullptr && is_inside())) && owner_.process.is_own();
   }
+  bool is_of_own_process() const noexcept { return owner_.process.is_own(); }
   /// Whether short sends look at the thread that makes them, as all other calls do. An owned engine of a rank with one
   /// thread does not.
   bool checks_threads() const noexcept { return threads_ > 1 || lock_ != nullptr; }
@@ -236,7 +238,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   };
   /// What has made the engine.
   struct owner {
-    const char* thread;  ///< its mark; null: the engine is serialized
+    const char* thread;  ///< its mark; null: the engine is serialized or trusted
     process_mark process;
   };
   enum class round { eventful, eventful_elsewhere, idle };
@@ -281,7 +283,8 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   running_handler running_;
   job_failure failure_;
   crew* crew_ = nullptr;               ///< null: the rank has no other thread
-  std::unique_ptr<engine_lock> lock_;  ///< null: an owned engine
+  std::unique_ptr<engine_lock> lock_;  ///< null: the engine is not serialized
+  const owner owner_;                  ///< services ask for it until their end
   std::vector<progress_client*> every_round_;
   bool has_questions_ = false;  ///< whether `take_questions` has something to do
   std::uint32_t sends_since_poll_ = 0;
@@ -303,7 +306,6 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   stall_clock stall_clock_;
   busy_wait busy_wait_;
   peer_questions questions_;
-  const owner owner_;  ///< services ask for it until their end
   service_table services_;
 };
 
@@ -333,7 +335,7 @@ class engine::entry : private immovable {
  public:
   /// Throws `error` of `call` on a thread that does not own an owned engine.
   explicit entry(engine& of, std::string_view call = "engine::entry") : of_(of.lock_ != nullptr ? &of : nullptr) {
-    if (of_ != nullptr) {
+    if (of_ != nullptr && of.is_of_own_process()) {
       of_->enter();
     } else if (!of.on_own_thread()) {
       of.throw_wrong_thread(call, of.rank());
@@ -342,7 +344,7 @@ class engine::entry : private immovable {
   /// For a thread that only makes progress. Not `entered` if another thread is inside, or waits for the fabric, which
   /// makes the same progress; and on a thread that does not own an owned engine.
   entry(engine& of, std::try_to_lock_t)
-      : of_(of.lock_ != nullptr && of.try_enter() ? &of : nullptr),
+      : of_(of.lock_ != nullptr && of.is_of_own_process() && of.try_enter() ? &of : nullptr),
         entered_(of_ != nullptr || (of.lock_ == nullptr && of.on_own_thread())) {}
   ~entry() {
     if (of_ != nullptr) of_->leave();

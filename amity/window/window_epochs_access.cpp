@@ -234,6 +234,13 @@ bool window_epochs::asks_fence(window_peer& to, const window_operation& what) {
 void window_epochs::begin_in_blocks(std::string_view call, window_operation&& what, const origin_layouts& own) {
   const inside entered(*this, call);
   check_member(call, what.target);
+  const auto is_null = [](const std::byte* base, const auto* blocks) {
+    return base == nullptr && blocks != nullptr && blocks->first() == 0 && blocks->bytes() > 0;
+  };
+  if (is_null(what.from.data(), own.from.get()) || is_null(what.into.data(), own.into.get())) {
+    throw window_error(window_fault::argument, call, member_,
+                       fmt::format("{}: {} bytes at a null pointer", title_, what.bytes()), "pass a span of elements");
+  }
   make_room_for_copies(call, what.target, copied_bytes(own.from) + copied_bytes(own.into));
   std::optional<packed_data> operands, result;
   if (is_one_block(own.from)) {

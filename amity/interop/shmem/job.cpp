@@ -103,8 +103,9 @@ bool is_crowded(const fabric::fabric& transport, int cpus) {
 job::job(bool threads)
     : place_(join()),
       transport_(place_.lane->enter(0)),
-      engine_(*transport_, settings::from_environment(), 1,
-              threads || has_progress_thread() ? core::engine::threading::serialized : core::engine::threading::owned),
+      engine_(
+          *transport_, settings::from_environment(), 1,
+          threads || has_progress_thread() ? core::engine::threading::serialized : core::engine::threading::trusted),
       far_(engine_),
       heap_(page_round(heap_bytes_wanted()) + own_bytes(transport_->size())) {
   const auto heap_bytes = page_round(heap_bytes_wanted()) + own_bytes(transport_->size());

@@ -136,9 +136,11 @@ int raise_on_window(std::string_view call, MPI_Win on) {
 }
 
 int raise_on_communicator(std::string_view call, MPI_Comm on) {
-  int has_begun = 0;
-  native::initialized(&has_begun);
-  require_mpi(call, has_begun);
+  if (on == MPI_COMM_WORLD) {  // others come from MPI_Init too, or from a session
+    int has_begun = 0;
+    native::initialized(&has_begun);
+    require_mpi(call, has_begun);
+  }
   return raise(call, on, native::comm_get_errhandler, native::comm_call_errhandler);
 }
 

@@ -184,7 +184,7 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
   bytes_view given;
   if (has_operands) {
     const datatype& of_operands = datatype::of(operands.type);
-    check_elements(what_to_do.op, of_operands, type, "origin_datatype");
+    if (operands.count > 0) check_elements(what_to_do.op, of_operands, type, "origin_datatype");
     const counted_layout& items = combined_items(of_operands);
     check_buffer(operands.address, items, operands.count, "origin_addr");
     const data_place here(items, operands.count);
@@ -198,7 +198,7 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
   what.from = given;
   if (result != nullptr) {
     const datatype& of_result = datatype::of(result->type);
-    check_elements(what_to_do.op, of_result, type, "result_datatype");
+    if (there.bytes > 0) check_elements(what_to_do.op, of_result, type, "result_datatype");
     const counted_layout& items = combined_items(of_result);
     check_buffer(result->address, items, result->count, "result_addr");
     const data_place here = fitted(data_place(items, result->count), there, items);

@@ -26,8 +26,6 @@ void check_request(const new_window& wanted) {
     throw mpi_error(MPI_ERR_BASE, fmt::format("{} bytes at a null pointer", wanted.bytes),
                     "pass the address of the memory");
   }
-  if (wanted.flavor == MPI_WIN_FLAVOR_CREATE && wanted.bytes > 0)
-    check_mapped(wanted.base, static_cast<std::size_t>(wanted.bytes), MPI_ERR_SIZE);
 }
 
 /// Makes a window, or lets `native_call()` make one if amity cannot serve it. `base` is where the address of allocated

@@ -110,7 +110,7 @@ job::job(const settings& config, std::shared_ptr<bootstrap> start, bool threads)
                                                             on_progress_thread_)),
       world_(team_.enter(*transport_with_mpi_, config,
                          threads || wants_progress_thread(config) ? core::engine::threading::serialized
-                                                                  : core::engine::threading::owned)) {
+                                                                  : core::engine::threading::trusted)) {
   if (!wants_progress_thread(config)) return;
   progress_.emplace([this] {
     const core::engine::entry entered(world_.own_engine(), std::try_to_lock);

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -10,10 +11,11 @@
 namespace amity::mpi {
 namespace {
 
+/// True where the system does not answer.
 bool is_mapped(std::uintptr_t address) noexcept {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   unsigned char is_resident = 0;
-  return ::mincore(reinterpret_cast<void*>(address & ~(page - 1)), 1, &is_resident) == 0;
+  return ::mincore(reinterpret_cast<void*>(address & ~(page - 1)), 1, &is_resident) == 0 || errno != ENOMEM;
 }
 
 }  // namespace

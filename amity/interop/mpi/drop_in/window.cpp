@@ -103,11 +103,10 @@ std::uint64_t word_of_problem(const mpi_error& found, rank_t member) noexcept {
 
 /// For the members that have found nothing.
 mpi_error error_of_problem(std::uint64_t word) {
-  return {
-      static_cast<int>(word >> 32),
-      fmt::format("process {} of the communicator has given a wrong hint for active messages, which its error names",
-                  (word & 0xffffffff) - 1),
-      "correct the info object of that process"};
+  return {static_cast<int>(word >> 32),
+          fmt::format("process {} of the communicator has given a wrong argument or hint, which its error names",
+                      (word & 0xffffffff) - 1),
+          "correct the call or the info object of that process"};
 }
 
 /// Whether the window has the attribute. To some MPIs it is an error to ask for a key that the program has freed.
@@ -148,25 +147,27 @@ window::window(job& in, const allocated_memory& allocated, handle_pool& handles,
   size_ = static_cast<rank_t>(ranks.size());
   check_native(native::group_rank(members.handle(), &member_), "MPI_Group_rank");
   am_hints hints;
-  std::optional<mpi_error> wrong_hint;
+  std::optional<mpi_error> wrong_argument;
   try {
+    if (wanted.flavor == MPI_WIN_FLAVOR_CREATE && wanted.bytes > 0)
+      check_mapped(wanted.base, static_cast<std::size_t>(wanted.bytes), MPI_ERR_SIZE);
     hints = read_am_hints(info_, size_);
   } catch (const mpi_error& wrong) {  // reported when all members know it
-    wrong_hint = wrong;
+    wrong_argument = wrong;
   }
   const auto reduce = [&](core::reduction operation, std::span<std::uint64_t> words) {
     reduce_on(in, wanted.comm, operation_of(operation), words);
   };
   const handle_pool::proposal proposed = handles.propose(ranks, member_);
   // All members are here afterwards: none of them needs this one while the MPI makes a handle.
-  std::uint64_t problem = wrong_hint ? word_of_problem(*wrong_hint, member_) : 0;
+  std::uint64_t problem = wrong_argument ? word_of_problem(*wrong_argument, member_) : 0;
   const handle_pool::proposal agreed = agree(in, wanted.comm, proposed, problem);
   const amity::detail::window_group group{.ranks = core::rank_list(ranks), .member = member_, .reduce = reduce};
   const amity::detail::memory_of_window memory = memory_for(allocated, wanted, info_);
   handle_ = handles.take(proposed, agreed);
   if (problem != 0) {
     if (handle_ != MPI_WIN_NULL) handles.give_back(handle_);
-    throw wrong_hint ? *wrong_hint : error_of_problem(problem);
+    throw wrong_argument ? *wrong_argument : error_of_problem(problem);
   }
   try {
     if (handle_ == MPI_WIN_NULL) {

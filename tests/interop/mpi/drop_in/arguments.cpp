@@ -337,6 +337,9 @@ void arguments_of_creation() {
   EXPECT_CLASS(MPI_Win_create(nullptr, 16, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_BASE);
   EXPECT_CLASS(MPI_Win_create(memory.data(), LONG_MAX, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_SIZE);
   EXPECT_CLASS(MPI_Win_create(memory.data(), MPI_Aint{1} << 46, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_SIZE);
+  // All processes learn of the memory of one.
+  EXPECT_CLASS(MPI_Win_create(memory.data(), rank() == 0 ? LONG_MAX : 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win),
+               MPI_ERR_SIZE);
   EXPECT_CLASS(MPI_Win_create(nullptr, 0, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_SUCCESS);
   MPI_Win_free(&win);
   // More memory than there is, on all processes and on one.
