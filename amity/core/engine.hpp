@@ -84,7 +84,6 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   bool on_own_thread() const noexcept {
     return (&thread_mark == owner_.thread || (owner_.thread == nullptr && is_inside())) && owner_.process.is_own();
   }
-  bool is_of_own_process() const noexcept { return owner_.process.is_own(); }
   /// Whether short sends look at the thread that makes them, as all other calls do. An owned engine of a rank with one
   /// thread does not.
   bool checks_threads() const noexcept { return threads_ > 1 || lock_ != nullptr; }
@@ -335,7 +334,7 @@ class engine::entry : private immovable {
  public:
   /// Throws `error` of `call` on a thread that does not own an owned engine.
   explicit entry(engine& of, std::string_view call = "engine::entry") : of_(of.lock_ != nullptr ? &of : nullptr) {
-    if (of_ != nullptr && of.is_of_own_process()) {
+    if (of_ != nullptr && of.owner_.process.is_own()) {
       of_->enter();
     } else if (!of.on_own_thread()) {
       of.throw_wrong_thread(call, of.rank());
@@ -344,7 +343,7 @@ class engine::entry : private immovable {
   /// For a thread that only makes progress. Not `entered` if another thread is inside, or waits for the fabric, which
   /// makes the same progress; and on a thread that does not own an owned engine.
   entry(engine& of, std::try_to_lock_t)
-      : of_(of.lock_ != nullptr && of.is_of_own_process() && of.try_enter() ? &of : nullptr),
+      : of_(of.lock_ != nullptr && of.owner_.process.is_own() && of.try_enter() ? &of : nullptr),
         entered_(of_ != nullptr || (of.lock_ == nullptr && of.on_own_thread())) {}
   ~entry() {
     if (of_ != nullptr) of_->leave();
