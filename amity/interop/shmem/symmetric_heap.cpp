@@ -36,7 +36,7 @@ std::size_t heap_bytes_wanted() {
 }
 
 symmetric_heap::symmetric_heap(std::size_t bytes)
-    : alignment_max_(std::clamp(std::bit_floor(bytes / 8), std::size_t{2} << 20, std::size_t{32} << 20)) {
+    : alignment_max_(std::clamp(std::bit_floor(bytes / 4), std::size_t{2} << 20, std::size_t{32} << 20)) {
   if (bytes > 0) free_.emplace(0, bytes);
 }
 

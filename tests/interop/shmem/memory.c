@@ -48,7 +48,7 @@ static void heap(int me, int pes) {
   for (int i = 0; i < 8000; ++i) CHECK(pointers[1][i] == 0);
   check_symmetric(pointers, 5);
   CHECK(shmem_align((size_t)1 << 40, 100) == NULL); /* more than the heap has */
-  for (size_t alignment = 8; alignment <= (size_t)32 << 20; alignment *= 4) {
+  for (size_t alignment = 8; alignment <= (size_t)4 << 20; alignment *= 2) {
     char* const aligned = shmem_align(alignment, 100);
     CHECK(aligned != NULL && (uintptr_t)aligned % alignment == 0);
     shmem_free(aligned);
