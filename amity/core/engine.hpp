@@ -84,8 +84,8 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   bool on_own_thread() const noexcept {
     return (&thread_mark == owner_.thread || (owner_.thread == nullptr && is_inside())) && owner_.process.is_own();
   }
-  /// Whether short sends look at the thread that makes them, as all other calls do. An owned engine of a rank with one
-  /// thread does not.
+  /// Whether core requests check the thread that makes them, as all other calls do. In an owned engine of a rank with
+  /// one thread they do not, because of their cost.
   bool checks_threads() const noexcept { return threads_ > 1 || lock_ != nullptr; }
   /// The lock of a serialized engine; null: it is owned.
   const engine_lock* lock() const noexcept { return lock_.get(); }

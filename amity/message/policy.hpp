@@ -77,8 +77,8 @@ class stage_base : private immovable {
   Next next_;
 };
 
-/// What a policy puts in front of `Next` for messages of type Value: a stage_base with its own `send(dest, message)`,
-/// and with its own of the other functions as far as it does something there.
+/// A step of a policy before `Next`, for messages of type Value: a stage_base that defines `send(dest, message)`, and
+/// those of the other functions in which the policy does something.
 template <class Value, class Next, class Policy>
 class stage;
 

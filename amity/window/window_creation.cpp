@@ -1,7 +1,10 @@
 #include "amity/window/window_creation.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -12,73 +15,52 @@ namespace amity::detail {
 namespace {
 
 using core::reduction;
-using function = window_creation::function;
 
-std::uint64_t hash_of(const window_creation& of) noexcept {
-  std::uint64_t hash = 0;
-  for (const std::uint64_t each : {static_cast<std::uint64_t>(of.called), std::uint64_t{of.is_checked},
-                                   std::uint64_t{of.has_handlers}, of.handlers, std::uint64_t{of.element_bytes}})
-    hash = splitmix64::mix(hash ^ each);
-  return hash;
-}
+/// In the order of `window_creation::function`.
+constexpr std::array<std::string_view, 5> names{"allocate_window", "create_window",
+                                                "allocate_shared_window (contiguous)",
+                                                "allocate_shared_window (separate)", "create_dynamic_window"};
 
-/// A call in one word, so that a reduction finds one that differs, and other ranks can describe it.
-constexpr unsigned element_bits = 32, handlers_bits = 16;
+/// A call in one word: ranks compare it, and describe those of others.
+constexpr unsigned element_bits = 32, handlers_bits = 27;
+constexpr std::uint64_t low(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
 
 std::uint64_t pack(const window_creation& call) noexcept {
   const std::uint64_t flags = static_cast<std::uint64_t>(call.called) << 2 | std::uint64_t{call.is_checked} << 1 |
                               std::uint64_t{call.has_handlers};
-  const std::uint64_t handlers = call.handlers >> (64 - handlers_bits);
-  const std::uint64_t bytes = std::min<std::uint64_t>(call.element_bytes, (std::uint64_t{1} << element_bits) - 1);
-  return (flags << handlers_bits | handlers) << element_bits | bytes;
+  const std::uint64_t bytes = std::min<std::uint64_t>(call.element_bytes, low(element_bits));
+  return (flags << handlers_bits | (call.handlers & low(handlers_bits))) << element_bits | bytes;
 }
 
-/// "create_window of elements of 8 bytes, checked, with handlers"
-std::string describe(std::uint64_t packed) {
-  const std::uint64_t bytes = packed & ((std::uint64_t{1} << element_bits) - 1);
-  const std::uint64_t flags = packed >> (element_bits + handlers_bits);
-  std::string text;
-  switch (static_cast<function>(flags >> 2)) {
-    case function::allocate:
-      text = "allocate_window";
-      break;
-    case function::create:
-      text = "create_window";
-      break;
-    case function::allocate_contiguous:
-      text = "allocate_shared_window (contiguous)";
-      break;
-    case function::allocate_separate:
-      text = "allocate_shared_window (separate)";
-      break;
-    case function::create_dynamic:
-      text = "create_dynamic_window";
-      break;
-  }
+/// "create_window of elements of 8 bytes, checked, with handlers of fingerprint 1f2e3d4"
+std::string describe(std::uint64_t call) {
+  const std::uint64_t bytes = call & low(element_bits);
+  const std::uint64_t handlers = call >> element_bits & low(handlers_bits);
+  const std::uint64_t flags = call >> (element_bits + handlers_bits);
+  std::string text(names[flags >> 2]);
   if (bytes > 0) text += fmt::format(" of elements of {} bytes", bytes);
   if ((flags & 2) != 0) text += ", checked";
-  if ((flags & 1) != 0) text += fmt::format(", with handlers {:04x}", packed >> element_bits & 0xffff);
+  if ((flags & 1) != 0) text += fmt::format(", with handlers of fingerprint {:x}", handlers);
   return text;
 }
 
 }  // namespace
 
 void check_same_creation(core::endpoint& in, const window_creation& own, std::string_view title) {
-  const std::uint64_t hash = hash_of(own);
+  constexpr std::uint64_t none = ~std::uint64_t{0};
+  const std::uint64_t call = pack(own);
+  const std::uint64_t hash = splitmix64::mix(call + 1);
   const std::uint64_t same = hash * static_cast<std::uint64_t>(in.size());  // modulo 2^64, as the sum
   if (in.reduce(reduction::sum_u64, hash) == same) return;
-  const std::uint64_t call = pack(own);
   const std::uint64_t most = in.reduce(reduction::max_u64, call);
-  const std::uint64_t own_rank = static_cast<std::uint64_t>(in.rank());
-  const auto has_most = static_cast<rank_t>(in.reduce(reduction::min_u64, call == most ? own_rank : ~std::uint64_t{0}));
-  const auto differs = in.reduce(reduction::min_u64, call == most ? ~std::uint64_t{0} : own_rank);
+  const auto own_rank = static_cast<std::uint64_t>(in.rank());
+  const std::uint64_t has_most = in.reduce(reduction::min_u64, call == most ? own_rank : none);
+  const std::uint64_t differs = in.reduce(reduction::min_u64, call == most ? none : own_rank);
   const std::uint64_t its = in.reduce(reduction::max_u64, differs == own_rank ? call : 0);
-  throw window_error(window_fault::argument, "window", in.rank(),
-                     differs == ~std::uint64_t{0}
-                         ? fmt::format("{}: the handlers of its active messages differ between ranks", title)
-                         : fmt::format("{}: rank {} has called {}, rank {} {}", title, has_most, describe(most),
-                                       differs, describe(its)),
-                     "call the same function, with the same options and handlers, on all ranks");
+  throw window_error(
+      window_fault::argument, "window", in.rank(),
+      fmt::format("{}: rank {} has called {}, rank {} {}", title, has_most, describe(most), differs, describe(its)),
+      "call the same function, with the same options and handlers, on all ranks");
 }
 
 }  // namespace amity::detail

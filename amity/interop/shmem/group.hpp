@@ -20,11 +20,11 @@ inline void check_dest(const char* call, const void* dest, std::size_t bytes) {
   if (bytes > 0) reach(call, dest, bytes, self.me);
 }
 
-/// Returns when all have come. Ends the job inside a handler, and if another PE of the group is in another call, or in
-/// one of another group or with other values of the arguments.
+/// Returns when all PEs of the group have called it. Ends the job if a handler calls it, or if another PE of the group
+/// is in another function, in a call for another group, or in a call with other arguments.
 void sync(const char* call, const group& all, const argument& first = {}, const argument& second = {});
 
-/// The same; what all did before is done, their active messages too.
+/// As `sync`; also completes all earlier operations of these PEs, active messages among them.
 void barrier(const char* call, const group& all, const argument& first = {}, const argument& second = {});
 
 }  // namespace amity::shmem

@@ -60,8 +60,8 @@ void read_banner(std::string_view line, const line_reader& lines, header& into) 
   into.symmetric = symmetry == "symmetric";
 }
 
-/// Whether a comment is a banner, perhaps a damaged one: "MatrixMarket", with at most two mistakes, in front of
-/// "matrix", or "matrix coordinate" and a field.
+/// Returns whether a comment is a banner, possibly a damaged one: "MatrixMarket" with at most two wrong letters and
+/// then "matrix", or "matrix coordinate" and a field.
 bool is_banner(std::string_view line) {
   constexpr std::size_t mistakes_max = 2;
   line.remove_prefix(std::min(line.find_first_not_of("%# \t"), line.size()));
@@ -116,7 +116,8 @@ std::optional<weight_value> take_value(std::string_view& line, const header& exp
 
 }  // namespace
 
-/// By its name, or by a banner in front of the first line that is no comment. The reader refuses one that is damaged.
+/// Recognizes the file by its name, or by a banner before the first line with numbers. The reader refuses a damaged
+/// banner.
 bool is_matrix_market(std::string_view file_name, std::string_view head) {
   if (has_extension(file_name, ".mtx")) return true;
   head = without_byte_order_mark(head);

@@ -34,7 +34,7 @@ bool is_digits(std::string_view word);
 struct columns_of_line {
   std::array<std::string_view, 4> text;  ///< one more than is legal, to notice a line that is too long
   std::size_t count = 0;
-  bool has_gap = false;  ///< nothing stands between two commas or semicolons, or in front of one
+  bool has_gap = false;  ///< there is no word between two separators, or before the first one
 };
 columns_of_line split_columns(std::string_view line);
 

@@ -44,7 +44,7 @@ class am_user_handler : private immovable {
   bool is_vector() const noexcept { return is_vector_; }
   /// The largest number of elements that it can be given.
   MPI_Count count_max() const noexcept { return count_max_; }
-  /// Of the function.
+  /// Returns the address of the function.
   const void* address() const noexcept { return address_; }
 
  protected:

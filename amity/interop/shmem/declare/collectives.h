@@ -65,7 +65,7 @@ AMITY_SHMEM_DECLARE_COLLECTIVES
 #ifdef __cplusplus
 }
 
-/* The same functions for C's complex numbers, which compilers have in C++, too, and whose layout is the same. */
+/* Overloads for complex numbers of C, which GCC and Clang offer in C++. They have the layout of std::complex. */
 extern "C++" {
 __extension__ typedef double _Complex amity_shmem_complexd;
 __extension__ typedef float _Complex amity_shmem_complexf;
