@@ -20,15 +20,15 @@ class long_yields {
   /// Whether a thread may yield. If not, it sleeps instead.
   bool permit(std::uint64_t now_ns) const noexcept { return now_ns >= rested_ns_.load(std::memory_order_relaxed); }
 
-  /// Records a yield. Returns false if it was the second long one within a short time: then `permit` returns false for
-  /// a time that is short at first, because another process may have computed for a moment, and that doubles each
-  /// time, up to a bound, while yields take long again after it. One long yield says little: the hypervisor may have
-  /// taken the CPU away.
+  /// Records a yield. Returns false if it was the second long one within a short time, or a long one soon after a rest:
+  /// then `permit` returns false for a time. That time is short at first, because another process may have computed for
+  /// a moment. It doubles with each long yield soon after it, up to a bound. One long yield otherwise says little: the
+  /// hypervisor may have taken the CPU away.
   bool record(std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {
     if (end_ns - begin_ns < long_ns) return true;
     const bool again = begin_ns < last_ns_.exchange(end_ns, std::memory_order_relaxed) + again_ns;
-    if (!again) return true;
     const bool continues = begin_ns < rested_ns_.load(std::memory_order_relaxed) + again_ns;
+    if (!again && !continues) return true;
     const std::uint64_t rest_ns =
         continues ? std::min(2 * rest_ns_.load(std::memory_order_relaxed), rest_ns_max) : rest_ns_min;
     rest_ns_.store(rest_ns, std::memory_order_relaxed);

@@ -27,8 +27,8 @@ namespace {
 
 /// Returns how long `of` permits no yield after yields of 3 ms each, which begin at `now_ns`. Sets `now_ns` to the end
 /// of that time.
-std::uint64_t rest_ns_after_long_yields(long_yields& of, std::uint64_t& now_ns) {
-  constexpr std::uint64_t long_ns = 3'000'000, step_ns = 100'000;
+std::uint64_t rest_ns_after_long_yields(long_yields& of, std::uint64_t& now_ns, std::uint64_t long_ns = 3'000'000) {
+  constexpr std::uint64_t step_ns = 100'000;
   while (of.record(now_ns, now_ns + long_ns)) now_ns += long_ns;
   now_ns += long_ns;
   const std::uint64_t begin_ns = now_ns;
@@ -52,17 +52,28 @@ TEST(long_yields, first_rest_is_short) {
   EXPECT_LE(rest_ns_after_long_yields(of, now_ns), 5'000'000u);
 }
 
-// Next to programs that compute, most of the time is slept.
+// Next to programs that compute, most of the time is slept, also where several of them take their time slices in turn.
 TEST(long_yields, rests_double_while_yields_take_long) {
-  long_yields of;
-  std::uint64_t now_ns = start_ns, before_ns = rest_ns_after_long_yields(of, now_ns);
-  for (int i = 0; i < 3; ++i) {
-    const std::uint64_t rest_ns = rest_ns_after_long_yields(of, now_ns);
-    EXPECT_EQ(rest_ns, 2 * before_ns);
-    before_ns = rest_ns;
+  for (const std::uint64_t long_ns : {3'000'000u, 12'000'000u, 50'000'000u}) {
+    long_yields of;
+    std::uint64_t now_ns = start_ns, before_ns = rest_ns_after_long_yields(of, now_ns, long_ns);
+    for (int i = 0; i < 3; ++i) {
+      const std::uint64_t rest_ns = rest_ns_after_long_yields(of, now_ns, long_ns);
+      EXPECT_EQ(rest_ns, 2 * before_ns) << long_ns;
+      before_ns = rest_ns;
+    }
+    for (int i = 0; i < 10; ++i) before_ns = rest_ns_after_long_yields(of, now_ns, long_ns);
+    EXPECT_EQ(before_ns, 100'000'000u) << long_ns;
   }
-  for (int i = 0; i < 10; ++i) before_ns = rest_ns_after_long_yields(of, now_ns);
-  EXPECT_EQ(before_ns, 100'000'000u);
+}
+
+// One long yield after a rest says that the others still compute.
+TEST(long_yields, one_long_yield_after_a_rest_prolongs_it) {
+  long_yields of;
+  std::uint64_t now_ns = start_ns;
+  for (int i = 0; i < 10; ++i) rest_ns_after_long_yields(of, now_ns);
+  EXPECT_FALSE(of.record(now_ns, now_ns + 3'000'000));
+  EXPECT_FALSE(of.permit(now_ns + 3'000'000));
 }
 
 TEST(long_yields, rest_is_short_again_after_quick_yields) {

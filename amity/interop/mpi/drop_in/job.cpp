@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "amity/base/clock.hpp"
+#include "amity/base/yielder.hpp"
 #include "amity/core/engine.hpp"
 #include "amity/fabric/alarm.hpp"
 #include "amity/fabric/decorator.hpp"
@@ -65,10 +66,11 @@ class fabric_with_mpi final : public fabric::decorator {
  private:
   void poll_mpi() {
     if (on_progress_thread_) return;
-    const std::uint64_t now_ns = steady_now_ns();
-    if (now_ns - polled_ns_ < poll_period_ns) return;  // some MPIs take long for it
+    const std::uint64_t begin_ns = steady_now_ns();
+    if (begin_ns - polled_ns_ < poll_period_ns || !long_polls_.permit(begin_ns)) return;  // some MPIs take long for it
     with_.poll_mpi();
-    polled_ns_ = now_ns;
+    polled_ns_ = steady_now_ns();
+    static_cast<void>(long_polls_.record(begin_ns, polled_ns_));
   }
 
   static constexpr std::uint64_t sleep_ns_max = 50'000;
@@ -84,6 +86,7 @@ class fabric_with_mpi final : public fabric::decorator {
   amity::fabric::capabilities caps_;
   std::uint32_t looks_ = 0;
   std::uint64_t polled_ns_ = 0;
+  long_yields long_polls_;  ///< Open MPI yields in each poll if the node has more processes than CPUs
 };
 
 /// Its flag is true during its lifetime.
