@@ -353,7 +353,7 @@ void make_operations(MPIX_Am_op& absolute, MPIX_Am_op& count) {
 }
 
 void send_messages(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   program::window_bytes_min = program::bytes_min;
   MPIX_Am_op absolute, count, vector, blocking;
   make_operations(absolute, count);

@@ -119,7 +119,7 @@ void many_pieces(expected how) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   const std::string_view word = argc > 1 ? argv[1] : "";
   const expected how = word == "shared"     ? expected::shared
                        : word == "messages" ? expected::messages

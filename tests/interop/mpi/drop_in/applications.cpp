@@ -98,6 +98,6 @@ void global_array() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   global_array();
 }

@@ -460,7 +460,7 @@ void errors_of_targets() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   order_of_calls();
   arguments_of_operations();

@@ -504,7 +504,7 @@ std::vector<blocking_call> others(MPI_Comm comm, const std::string& path) {
 
 /// The argument is a path for a file.
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   CHECK(argc == 2 && size() >= 2);
   int* memory = nullptr;
   MPI_Win win = MPI_WIN_NULL;

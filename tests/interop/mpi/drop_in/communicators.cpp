@@ -79,7 +79,7 @@ void use(const open_window& opened, int round) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   program::cases arguments(argc, argv);
   arguments.leave_out("no_shared");  // it makes none
   const int rounds = arguments.leave_out("most_rounds") ? 80 : 400;

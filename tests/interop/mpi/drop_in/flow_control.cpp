@@ -167,7 +167,7 @@ void large_count() {}  // this MPI does not have them
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   if (argc > 1 && std::string_view(argv[1]) == "large") {
     large_epoch();
     large_operation();

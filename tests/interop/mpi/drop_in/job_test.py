@@ -25,7 +25,7 @@ import sys
 import time
 import uuid
 
-JOB_SECONDS = 90  # without an end: it hangs
+JOB_SECONDS = 90  # without an end: it hangs; programs that watch themselves end before
 FILES_OF_MPI = re.compile(r"vader_segment\.|mpich_shar_tmp|ucx_|sem\.|psm2_|osc_|sm_segment")
 
 
@@ -42,6 +42,17 @@ def processes_with(mark):
         except OSError:  # it has ended
             pass
     return found
+
+
+def state_of(process):
+    """What it has done: one that waits for its CPU has spent little time, one that hangs in a loop much."""
+    with contextlib.suppress(OSError):  # it has ended
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as stat:
+            name, fields = stat.read().split("(", 1)[1].rsplit(")", 1)
+        fields = fields.split()
+        ticks = os.sysconf("SC_CLK_TCK")
+        return f"{name} ({process}): state {fields[0]}, CPU time {(int(fields[11]) + int(fields[12])) / ticks:.1f} s"
+    return f"{process}: ended"
 
 
 def kill(processes):
@@ -90,8 +101,9 @@ def run(command, end_seconds):
     try:
         output = job.communicate(timeout=JOB_SECONDS)[0]
     except subprocess.TimeoutExpired:
+        states = "".join(f"job_test.py: {state_of(each)}\n" for each in processes_with(mark))
         kill(processes_with(mark))
-        return None, job.communicate()[0], []
+        return None, job.communicate()[0] + states, []
     limit = time.monotonic() + end_seconds
     while processes_with(mark) and time.monotonic() < limit:
         time.sleep(0.05)

@@ -115,7 +115,7 @@ void one_after_the_other() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   at_once();
   one_after_the_other();
 }

@@ -222,7 +222,7 @@ void numbers_of_operations() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   program::window_bytes_min = program::bytes_min;
   const MPIX_Am_op add = program::make_operation(add_number), fails = program::make_operation(misbehave);
   broken_promise(add);

@@ -281,7 +281,7 @@ void more_than_2_gib(const operations& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   program::window_bytes_min = program::bytes_min;
   const operations all;
   large_counts(all);

@@ -204,7 +204,7 @@ void not_atomic(MPIX_Am_op op) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   program::window_bytes_min = program::bytes_min;
   program::cases cases(argc, argv);
   const bool maps_memory = !cases.leave_out("no_shared");

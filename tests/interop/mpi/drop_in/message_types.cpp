@@ -292,7 +292,7 @@ void equal_data(MPIX_Am_op plain, MPIX_Am_op vector) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   program::window_bytes_min = program::bytes_min;
   const MPIX_Am_op sum = program::make_operation(sum_records), report = program::make_operation(report_type),
                    fill = program::make_operation(fill_gaps), sum_of_block = program::make_operation(sum_block);

@@ -295,7 +295,7 @@ void nothing_of_earlier_windows() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   if (argc < 2) hints_of_windows();
   names_and_groups();
   predefined_attributes();

@@ -365,7 +365,7 @@ void large_counts(bool) {}  // this MPI does not have them
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   const std::string_view mode = argc > 1 ? argv[1] : "";
   const bool is_native = mode == "native";
   for (const bool allocated : {true, false}) {

@@ -121,7 +121,10 @@ inline void watch(unsigned seconds) {
 /// MPI, from here to the end of `main`. A job that takes so many seconds ends, and names its step.
 class session {
  public:
-  session(int& argc, char**& argv, unsigned seconds) {
+  /// job_test.py waits a little longer for the job.
+  static constexpr unsigned seconds_max = 80;
+
+  session(int& argc, char**& argv, unsigned seconds = seconds_max) {
     watch(seconds);
     MPI_Init(&argc, &argv);
   }

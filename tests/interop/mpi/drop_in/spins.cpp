@@ -115,7 +115,7 @@ void on_own_memory(const char* what, void (*between)(MPI_Win)) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   program::cases all(argc, argv);
   on_test();
   on_own_memory("a loop of MPI_Win_sync", [](MPI_Win win) { MPI_Win_sync(win); });

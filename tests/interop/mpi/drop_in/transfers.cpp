@@ -512,7 +512,7 @@ void native_faults_of_small_sizes() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   program::cases all(argc, argv);
   for (const std::string_view flavor : {"allocated", "created"}) {
     all.run("accumulate_on_all_paths", flavor, accumulate_on_all_paths);

@@ -164,7 +164,7 @@ int free_at_end(MPI_Comm, int, void* value, void*) {
 
 int main(int argc, char** argv) {
   window_at_end kept;
-  const program::session running(argc, argv, 100);
+  const program::session running(argc, argv);
   program::cases all(argc, argv);
   const bool shares = !all.leave_out("no_shared");
   for (const std::string_view flavor : {"allocated", "created", "shared"}) {
