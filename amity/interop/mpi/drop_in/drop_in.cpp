@@ -1,7 +1,11 @@
 #include "amity/interop/mpi/drop_in/drop_in.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +14,7 @@
 
 #include "amity/base/log.hpp"
 #include "amity/base/settings.hpp"
+#include "amity/core/engine.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
 
 namespace amity::mpi {
@@ -71,6 +76,19 @@ void drop_in::end() {
   reporting->print_end();
   self.running.store(nullptr);
   self.reporting.store(nullptr);
+}
+
+std::optional<std::string> drop_in::find_open_epoch(std::string_view call) noexcept {
+  if (process_ != ::getpid()) return std::nullopt;
+  const core::engine::entry entered(job_.world().own_engine(), std::try_to_lock);
+  if (!entered.entered() || job_.world().in_handler() || job_.world().own_engine().failure().exists())
+    return std::nullopt;
+  try {
+    windows_.check_ends(call);
+  } catch (const std::exception& mistake) {
+    return mistake.what();
+  }
+  return std::nullopt;
 }
 
 }  // namespace amity::mpi

@@ -7,9 +7,13 @@
 /// The functions of MPI have no parameter for it, so one pointer at namespace scope names it
 /// (docs/decisions/0028-mpi-drop-in.md).
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -45,6 +49,9 @@ class drop_in : private immovable {
   static void start(int threads);
   /// Before MPI is finalized. Collective over MPI_COMM_WORLD. Ends windows that the program has left.
   static void end();
+  /// The error for a process that ends in an epoch; `call` is what ends it. None for a child of the process, in a
+  /// handler, while another thread is inside, and if the job has failed.
+  std::optional<std::string> find_open_epoch(std::string_view call) noexcept;
 
   /// Whether several threads may call functions of MPI at once.
   bool has_threads() const noexcept { return has_threads_; }
@@ -83,6 +90,7 @@ class drop_in : private immovable {
       make_progress();
   }
 
+  pid_t process_ = ::getpid();
   bool has_threads_;
   std::atomic<std::uint32_t> short_calls_ = 0;
   std::atomic<std::uint32_t> short_waits_ = 0;

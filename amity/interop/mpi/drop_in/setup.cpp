@@ -11,24 +11,29 @@
 #include "amity/base/log.hpp"
 #include "amity/interop/mpi/drop_in/calls.hpp"
 #include "amity/interop/mpi/drop_in/datatype.hpp"
+#include "amity/interop/mpi/drop_in/exits.hpp"
 
 namespace amity::mpi {
 namespace {
 
-/// Ends the job if `work()` fails: either all processes use the library, or none.
+/// Ends the job if `work()` fails: either all processes use the library, or none. `explanation` follows the error.
 template <class Work>
-void must_succeed(Work work) {
+void must_succeed(const char* explanation, Work work) {
   try {
     work();
   } catch (const std::exception& failed) {
-    std::fprintf(stderr, "%s\n", failed.what());
+    std::fprintf(stderr, "%s\n%s", failed.what(), explanation);
     drain_standard_error();
     native::abort(MPI_COMM_WORLD, 1);
   }
 }
 
 int end_with_self(MPI_Comm, int, void*, void*) {
-  must_succeed([] {
+  constexpr const char* explanation =
+      "amity: MPI_Finalize: the job has failed and cannot end together, so this process aborts it; call MPI_Abort or "
+      "exit "
+      "after such an error\n";
+  must_succeed(explanation, [] {
     drop_in::end();
     datatype::release_all();
   });
@@ -86,11 +91,12 @@ void choose_windows([[maybe_unused]] int threads) {
 /// After MPI has been initialized.
 void begin() {
   if (uses_other_handles()) return;
-  must_succeed([] {
+  must_succeed("", [] {
     int threads = MPI_THREAD_SINGLE, keyval = MPI_KEYVAL_INVALID;
     native::query_thread(&threads);
     drop_in::start(threads);
     if (drop_in::reporting() == nullptr) return;
+    watch_exits();
     // MPI_Finalize first deletes the attributes of this communicator, the latest one first. Functions that the program
     // has set there may still use windows; this one is called after them. (MPI-3.1, section 8.7.1.)
     check_native(native::comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_with_self, &keyval, nullptr),

@@ -35,6 +35,13 @@ std::unique_ptr<window> window_table::remove(MPI_Win handle) {
   return std::move(from.owner);
 }
 
+void window_table::check_ends(std::string_view call) {
+  const std::scoped_lock alone(mutex_);
+  for (const entry& each : entries_) {
+    if (each.owner != nullptr) each.owner->core().check_end(call);
+  }
+}
+
 void window_table::abandon_all() {
   const std::scoped_lock alone(mutex_);
   for (entry& each : entries_) {

@@ -78,6 +78,17 @@ void end_with_lock(windows& all, End end) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// Rank 1 ends by `end()` in an epoch while the others wait for it.
+template <class End>
+void end_in_epoch(windows& all, End end) {
+  if (rank() == 1) {
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, all.of_allocated);
+    put(all.of_allocated);
+    end();
+  }
+  ::pause();
+}
+
 /// Rank 1 has ended, and the error handlers return.
 void free_after_failure(windows& all) {
   for (const MPI_Win each : {all.of_created, all.of_allocated, all.of_shared, all.of_dynamic})
@@ -91,6 +102,17 @@ void free_after_failure(windows& all) {
   }
   std::fprintf(stderr, "all windows freed with errors\n");
   std::_Exit(0);
+}
+
+/// The error handlers return, and rank 1 is killed. Calls name it, and so does MPI_Finalize, which cannot wait for it.
+void finalize_after_failure(windows& all) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Win_set_errhandler(all.of_created, MPI_ERRORS_RETURN);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == 1) ::raise(SIGKILL);
+  CHECK(MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS);
+  const std::string text = program::text_of(MPI_Win_free(&all.of_created));
+  CHECK(program::contains(text, "has ended"));
 }
 
 void increment(windows& all) {
@@ -181,7 +203,13 @@ int main(int argc, char** argv) {
   if (way == "aborted") end_with_lock(all, [] { MPI_Abort(MPI_COMM_WORLD, 7); });
   if (way == "killed") end_with_lock(all, [] { ::raise(SIGKILL); });
   if (way == "exited") end_with_lock(all, [] { std::_Exit(5); });
+  if (way == "exit_0") end_in_epoch(all, [] { std::exit(0); });
+  if (way == "_exit_0") end_in_epoch(all, [] { ::_exit(0); });
+  if (way == "_Exit_0") end_in_epoch(all, [] { std::_Exit(0); });
+  if (way == "quick_exit_0") end_in_epoch(all, [] { std::quick_exit(0); });
+  if (way == "exit_between_epochs") std::exit(0);
   if (way == "free_after_failure") free_after_failure(all);
+  if (way == "finalize_after_failure") finalize_after_failure(all);
   if (way == "fatal" && rank() == 0) MPI_Win_lock(MPI_LOCK_SHARED, size(), 0, all.of_created);
   if (way == "fatal") MPI_Barrier(MPI_COMM_WORLD);
   if (way == "forks") make_processes(all);
