@@ -129,6 +129,27 @@ static void put_beside_a_mutex(void) {
 }
 
 #if SHMEM_MINOR_VERSION >= 5 || SHMEM_MAJOR_VERSION > 1
+/* Threads of all PEs want one lock. Those of Open MPI's OpenSHMEM exclude only other PEs. */
+static long lock, guarded;
+static void* lock_and_add(void* given) {
+  pthread_barrier_wait(&start);
+  for (int i = 0; i < turns / 4; ++i) {
+    if (i % 3 == 0) {
+      while (shmem_test_lock(&lock) != 0) sched_yield();
+    } else {
+      shmem_set_lock(&lock);
+    }
+    shmem_long_p(&guarded, shmem_long_g(&guarded, 0) + 1, 0);
+    shmem_quiet();
+    shmem_clear_lock(&lock);
+  }
+  return given;
+}
+static void take_locks(void) {
+  run_threads(holders, lock_and_add);
+  CHECK(shmem_long_g(&guarded, 0) == (long)pes * holders * (turns / 4));
+}
+
 /* A thread that waits for a PE which makes no progress keeps no other one from its work with a third PE. In Open MPI's
    OpenSHMEM it does: a quiet waits for the puts of all threads. */
 static volatile sig_atomic_t told;
@@ -207,6 +228,7 @@ int main(int argc, char** argv) {
   take_turns();
   put_beside_a_mutex();
 #if SHMEM_MINOR_VERSION >= 5 || SHMEM_MAJOR_VERSION > 1
+  take_locks();
   if (pes > 2) pass_one_that_waits();
 #endif
   meet_beside_a_sender();
