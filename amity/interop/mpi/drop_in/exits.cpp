@@ -11,7 +11,6 @@
 
 #include "amity/base/log.hpp"
 #include "amity/interop/mpi/drop_in/calls.hpp"
-#include "amity/interop/mpi/drop_in/exits.hpp"
 
 namespace amity::mpi {
 namespace {
@@ -40,13 +39,14 @@ void end_if_wrong(std::string_view call, int status) noexcept {
   end_process(checked);
 }
 
-}  // namespace
-
-void watch_exits() {
+/// When the library is loaded: functions that the program registers later, and destructors, are called before these.
+/// They may end epochs, and MPI.
+[[gnu::constructor]] void watch_exits() {
   ::on_exit([](int status, void*) { end_if_wrong("exit before MPI_Finalize", status); }, nullptr);
   ::at_quick_exit([] { end_if_wrong("quick_exit before MPI_Finalize", EXIT_SUCCESS); });
 }
 
+}  // namespace
 }  // namespace amity::mpi
 
 using namespace amity::mpi;

@@ -11,7 +11,6 @@
 #include "amity/base/log.hpp"
 #include "amity/interop/mpi/drop_in/calls.hpp"
 #include "amity/interop/mpi/drop_in/datatype.hpp"
-#include "amity/interop/mpi/drop_in/exits.hpp"
 
 namespace amity::mpi {
 namespace {
@@ -96,7 +95,6 @@ void begin() {
     native::query_thread(&threads);
     drop_in::start(threads);
     if (drop_in::reporting() == nullptr) return;
-    watch_exits();
     // MPI_Finalize first deletes the attributes of this communicator, the latest one first. Functions that the program
     // has set there may still use windows; this one is called after them. (MPI-3.1, section 8.7.1.)
     check_native(native::comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_with_self, &keyval, nullptr),

@@ -89,6 +89,27 @@ void end_in_epoch(windows& all, End end) {
   ::pause();
 }
 
+/// Ends an epoch and MPI after `main`, as libraries do that the program does not finalize.
+class late_end {
+ public:
+  ~late_end() {
+    if (in_ == MPI_WIN_NULL) return;
+    MPI_Win_unlock_all(in_);
+    MPI_Win_free(&in_);
+    MPI_Finalize();
+    std::fprintf(stderr, "finalized at exit\n");
+  }
+  void begin_epoch(MPI_Win in) {
+    in_ = in;
+    MPI_Win_lock_all(0, in);
+    put(in);
+  }
+
+ private:
+  MPI_Win in_ = MPI_WIN_NULL;
+};
+late_end at_exit;
+
 /// Rank 1 has ended, and the error handlers return.
 void free_after_failure(windows& all) {
   for (const MPI_Win each : {all.of_created, all.of_allocated, all.of_shared, all.of_dynamic})
@@ -208,6 +229,10 @@ int main(int argc, char** argv) {
   if (way == "_Exit_0") end_in_epoch(all, [] { std::_Exit(0); });
   if (way == "quick_exit_0") end_in_epoch(all, [] { std::quick_exit(0); });
   if (way == "exit_between_epochs") std::exit(0);
+  if (way == "finalize_at_exit") {
+    at_exit.begin_epoch(all.of_allocated);
+    std::exit(0);
+  }
   if (way == "free_after_failure") free_after_failure(all);
   if (way == "finalize_after_failure") finalize_after_failure(all);
   if (way == "fatal" && rank() == 0) MPI_Win_lock(MPI_LOCK_SHARED, size(), 0, all.of_created);
