@@ -5,6 +5,9 @@
 
 #include "amity/core/engine_lock.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -610,6 +613,27 @@ TEST(serialized_engine, calls_outside_name_remedy) {
     expect_errors();
     const engine::entry inside(rank.runs());
     std::thread(expect_errors).join();
+  });
+}
+
+// The lock of the parent is free in no child.
+TEST(serialized_engine, children_do_not_wait_for_its_lock) {
+  run_alone([](serialized_rank& rank) {
+    bool done = false;
+    program_threads program;
+    program.start([&] { rank.wait(done); });
+    await([&] { return rank.fabric_has_sleeper(); });
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(10);
+      const engine::entry inside(rank.runs(), "a call");  // prints, and ends the child with 1
+      ::_exit(7);
+    }
+    int how = 0;
+    ::waitpid(child, &how, 0);
+    EXPECT_TRUE(WIFEXITED(how) && WEXITSTATUS(how) == 1) << how;
+    rank.set(done);
+    EXPECT_EQ(program.join(), no_failures(1));
   });
 }
 
