@@ -77,6 +77,8 @@ mutable_bytes window_core::mapped(rank_t member) {
   return found == nullptr ? epochs("window::mapped").mapped(member) : mutable_bytes(found->base, found->bytes);
 }
 
+bool window_core::is_between_epochs() const noexcept { return epochs_->is_between_epochs(); }
+
 void window_core::check_end(std::string_view call) { epochs_->check_end(call); }
 void window_core::check_lock(std::string_view call, rank_t target) {
   epochs_->check_permitted(call, window_call::flush, target);

@@ -55,6 +55,7 @@ class window_core final : private immovable {
   mutable_bytes mapped(rank_t member);
   const std::string& name() const;
 
+  bool is_between_epochs() const noexcept;
   /// Throws `error` of `call` if the window must not end now, because an epoch is open.
   void check_end(std::string_view call);
   /// Throws `error` of `call` if this rank has not called `lock` for the target, or `lock_all`.

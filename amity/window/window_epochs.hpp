@@ -91,6 +91,7 @@ class window_epochs final : private record_window, private immovable {
   /// From now on, this rank alone carries out accumulates in its memory.
   void take_over_accumulates();
 
+  bool is_between_epochs() const noexcept { return rules_.is_between_epochs(); }
   /// Throws `error` if the window must not end now, because an epoch is open.
   void check_end(std::string_view call);
   /// Throws `error` of `call` if the epoch does not permit an operation on the target, or a flush.

@@ -68,7 +68,7 @@ TEST(long_yields, rests_double_while_yields_take_long) {
 }
 
 // One long yield after a rest says that the others still compute.
-TEST(long_yields, one_long_yield_after_a_rest_prolongs_it) {
+TEST(long_yields, long_yield_after_rest_prolongs_it) {
   long_yields of;
   std::uint64_t now_ns = start_ns;
   for (int i = 0; i < 10; ++i) rest_ns_after_long_yields(of, now_ns);

@@ -616,13 +616,18 @@ TEST(serialized_engine, calls_outside_name_remedy) {
   });
 }
 
-// The lock of the parent is free in no child.
-TEST(serialized_engine, children_do_not_wait_for_its_lock) {
+// Another thread has the lock when the process forks: no thread of the child gives it back.
+TEST(serialized_engine, children_do_not_wait_for_lock) {
   run_alone([](serialized_rank& rank) {
-    bool done = false;
+    std::atomic<bool> is_inside = false, is_over = false;
     program_threads program;
-    program.start([&] { rank.wait(done); });
-    await([&] { return rank.fabric_has_sleeper(); });
+    program.start([&] {
+      rank.inside([&] {
+        is_inside = true;
+        await([&] { return is_over.load(); });
+      });
+    });
+    await([&] { return is_inside.load(); });
     const pid_t child = ::fork();
     if (child == 0) {
       ::alarm(10);
@@ -632,7 +637,7 @@ TEST(serialized_engine, children_do_not_wait_for_its_lock) {
     int how = 0;
     ::waitpid(child, &how, 0);
     EXPECT_TRUE(WIFEXITED(how) && WEXITSTATUS(how) == 1) << how;
-    rank.set(done);
+    is_over = true;
     EXPECT_EQ(program.join(), no_failures(1));
   });
 }

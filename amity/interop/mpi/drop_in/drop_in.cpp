@@ -2,16 +2,20 @@
 
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/core/engine.hpp"
@@ -25,6 +29,7 @@ struct process_state {
   std::atomic<drop_in*> running = nullptr;
   std::atomic<report*> reporting = nullptr;  ///< there before `running`, and after it
   std::atomic<bool> has_explained_sessions = false;
+  std::atomic<bool> has_aborted = false;
 };
 
 constinit process_state self;
@@ -68,9 +73,17 @@ void drop_in::start(int threads) {
 void drop_in::end() {
   const std::unique_ptr<report> reporting(self.reporting.load());
   if (reporting == nullptr) return;
-  const std::unique_ptr<drop_in> own(self.running.load());
+  std::unique_ptr<drop_in> own(self.running.load());
   if (own != nullptr) {
-    own->job_.meet_at_end();
+    try {
+      own->job_.meet_at_end();
+    } catch (const std::exception& failed) {
+      const rank_t rank = own.release()->job_.world().rank();  // stays: the job is aborted
+      std::fprintf(stderr, "%s\n", failed.what());
+      throw error("MPI_Finalize", rank,
+                  "the job has failed, so this call cannot wait for all processes, and aborts the job",
+                  "call MPI_Abort or exit after an error that names a process that has ended");
+    }
     own->windows_.abandon_all();
   }
   reporting->print_end();
@@ -78,17 +91,20 @@ void drop_in::end() {
   self.reporting.store(nullptr);
 }
 
-std::optional<std::string> drop_in::find_open_epoch(std::string_view call) noexcept {
-  if (process_ != ::getpid()) return std::nullopt;
-  const core::engine::entry entered(job_.world().own_engine(), std::try_to_lock);
-  if (!entered.entered() || job_.world().in_handler() || job_.world().own_engine().failure().exists())
-    return std::nullopt;
-  try {
-    windows_.check_ends(call);
-  } catch (const std::exception& mistake) {
-    return mistake.what();
+void drop_in::note_abort() noexcept { self.has_aborted = true; }
+
+const window* drop_in::find_open_epoch() noexcept {
+  if (process_ != ::getpid() || self.has_aborted) return nullptr;
+  // The progress thread leaves the engine soon.
+  for (int attempts = 100; attempts > 0; --attempts) {
+    const core::engine::entry entered(job_.world().own_engine(), std::try_to_lock);
+    if (entered.entered()) {
+      const bool is_over = job_.world().in_handler() || job_.world().own_engine().failure().exists();
+      return is_over ? nullptr : windows_.find_open_epoch();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 }  // namespace amity::mpi

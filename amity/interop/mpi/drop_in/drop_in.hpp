@@ -12,8 +12,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -49,9 +47,11 @@ class drop_in : private immovable {
   static void start(int threads);
   /// Before MPI is finalized. Collective over MPI_COMM_WORLD. Ends windows that the program has left.
   static void end();
-  /// The error for a process that ends in an epoch; `call` is what ends it. None for a child of the process, in a
-  /// handler, while another thread is inside, and if the job has failed.
-  std::optional<std::string> find_open_epoch(std::string_view call) noexcept;
+  /// The program has called MPI_Abort.
+  static void note_abort() noexcept;
+  /// A window that is in an epoch; null: none is, or the job ends for another reason, a handler runs, another thread
+  /// stays inside, or this is a child of the process. A signal handler may call it.
+  const window* find_open_epoch() noexcept;
 
   /// Whether several threads may call functions of MPI at once.
   bool has_threads() const noexcept { return has_threads_; }

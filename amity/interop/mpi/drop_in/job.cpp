@@ -67,10 +67,12 @@ class fabric_with_mpi final : public fabric::decorator {
   void poll_mpi() {
     if (on_progress_thread_) return;
     const std::uint64_t begin_ns = steady_now_ns();
-    if (begin_ns - polled_ns_ < poll_period_ns || !long_polls_.permit(begin_ns)) return;  // some MPIs take long for it
+    if (begin_ns - polled_ns_ < poll_period_ns || !long_yields_.permit(begin_ns)) return;  // some MPIs take long for it
+    const std::uint64_t begin_used_ns = processor_now_ns();
     with_.poll_mpi();
     polled_ns_ = steady_now_ns();
-    static_cast<void>(long_polls_.record(begin_ns, polled_ns_));
+    const std::uint64_t used_ns = processor_now_ns() - begin_used_ns;  // the MPI may have copied messages
+    static_cast<void>(long_yields_.record(std::min(begin_ns + used_ns, polled_ns_), polled_ns_));
   }
 
   static constexpr std::uint64_t sleep_ns_max = 50'000;
@@ -86,7 +88,7 @@ class fabric_with_mpi final : public fabric::decorator {
   amity::fabric::capabilities caps_;
   std::uint32_t looks_ = 0;
   std::uint64_t polled_ns_ = 0;
-  long_yields long_polls_;  ///< Open MPI yields in each poll if the node has more processes than CPUs
+  long_yields long_yields_;  ///< of the MPI: Open MPI yields in each poll if the node has more processes than CPUs
 };
 
 /// Its flag is true during its lifetime.

@@ -15,24 +15,20 @@
 namespace amity::mpi {
 namespace {
 
-/// Ends the job if `work()` fails: either all processes use the library, or none. `explanation` follows the error.
+/// Ends the job if `work()` fails: either all processes use the library, or none.
 template <class Work>
-void must_succeed(const char* explanation, Work work) {
+void must_succeed(Work work) {
   try {
     work();
   } catch (const std::exception& failed) {
-    std::fprintf(stderr, "%s\n%s", failed.what(), explanation);
+    std::fprintf(stderr, "%s\n", failed.what());
     drain_standard_error();
     native::abort(MPI_COMM_WORLD, 1);
   }
 }
 
 int end_with_self(MPI_Comm, int, void*, void*) {
-  constexpr const char* explanation =
-      "amity: MPI_Finalize: the job has failed and cannot end together, so this process aborts it; call MPI_Abort or "
-      "exit "
-      "after such an error\n";
-  must_succeed(explanation, [] {
+  must_succeed([] {
     drop_in::end();
     datatype::release_all();
   });
@@ -90,7 +86,7 @@ void choose_windows([[maybe_unused]] int threads) {
 /// After MPI has been initialized.
 void begin() {
   if (uses_other_handles()) return;
-  must_succeed("", [] {
+  must_succeed([] {
     int threads = MPI_THREAD_SINGLE, keyval = MPI_KEYVAL_INVALID;
     native::query_thread(&threads);
     drop_in::start(threads);
@@ -128,8 +124,14 @@ int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
 
 int PMPI_Finalize() { return native::finalize(); }
 
+int PMPI_Abort(MPI_Comm comm, int code) {
+  drop_in::note_abort();
+  return native::abort(comm, code);
+}
+
 }  // extern "C"
 
 AMITY_MPI_EXPORT(Init)
 AMITY_MPI_EXPORT(Init_thread)
 AMITY_MPI_EXPORT(Finalize)
+AMITY_MPI_EXPORT(Abort)

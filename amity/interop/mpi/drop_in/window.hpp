@@ -55,6 +55,7 @@ class window : private immovable {
 
   MPI_Win handle() const noexcept { return handle_; }
   amity::detail::window_core& core() noexcept { return *core_; }
+  const std::string& name() const noexcept { return core_->name(); }
   rank_t size() const noexcept { return size_; }
   /// The rank of this process in it.
   rank_t member() const noexcept { return member_; }

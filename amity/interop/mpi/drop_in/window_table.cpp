@@ -1,5 +1,7 @@
 #include "amity/interop/mpi/drop_in/window_table.hpp"
 
+#include <algorithm>
+
 namespace amity::mpi {
 
 window* window_table::find_slowly(MPI_Win handle) noexcept {
@@ -35,11 +37,12 @@ std::unique_ptr<window> window_table::remove(MPI_Win handle) {
   return std::move(from.owner);
 }
 
-void window_table::check_ends(std::string_view call) {
-  const std::scoped_lock alone(mutex_);
-  for (const entry& each : entries_) {
-    if (each.owner != nullptr) each.owner->core().check_end(call);
-  }
+const window* window_table::find_open_epoch() noexcept {
+  const std::unique_lock alone(mutex_, std::try_to_lock);
+  if (!alone.owns_lock()) return nullptr;
+  const auto found = std::ranges::find_if(
+      entries_, [](const entry& each) { return each.owner != nullptr && !each.owner->core().is_between_epochs(); });
+  return found == entries_.end() ? nullptr : found->owner.get();
 }
 
 void window_table::abandon_all() {

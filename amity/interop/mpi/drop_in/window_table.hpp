@@ -10,7 +10,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -34,8 +33,9 @@ class window_table : private immovable {
   }
   void add(std::unique_ptr<window> made);
   std::unique_ptr<window> remove(MPI_Win handle);
-  /// Throws the error of the first window that is in an epoch.
-  void check_ends(std::string_view call);
+  /// A window that is in an epoch; null: there is none, or another thread changes the table. A signal handler may call
+  /// it.
+  const window* find_open_epoch() noexcept;
   /// Ends all windows, before MPI ends. No process uses them.
   void abandon_all();
   std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }

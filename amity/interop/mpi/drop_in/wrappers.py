@@ -62,14 +62,14 @@ KINDS = {
     # Functions whose PMPI_X other sources of this library define, because they belong to windows, to their errors, or to the
     # beginning and the end. This one adds MPI_X.
     "served": """
-        Accumulate Alloc_mem Compare_and_swap Error_string Fetch_and_op Finalize Free_mem Get Get_accumulate Init Init_thread Put
-        Raccumulate Rget Rget_accumulate Rput Win_allocate Win_allocate_shared Win_attach Win_complete Win_create
+        Abort Accumulate Alloc_mem Compare_and_swap Error_string Fetch_and_op Finalize Free_mem Get Get_accumulate Init Init_thread
+        Put Raccumulate Rget Rget_accumulate Rput Win_allocate Win_allocate_shared Win_attach Win_complete Win_create
         Win_create_dynamic Win_detach Win_fence Win_flush Win_flush_all Win_flush_local Win_flush_local_all
         Win_free Win_get_attr Win_get_info Win_lock Win_lock_all Win_post Win_set_attr Win_set_info Win_shared_query
         Win_start Win_sync Win_test Win_unlock Win_unlock_all Win_wait""",
     # Functions of windows and sessions that are left to the MPI.
     "own": """
-        Abort Session_finalize Session_init Win_call_errhandler Win_create_errhandler
+        Session_finalize Session_init Win_call_errhandler Win_create_errhandler
         Win_create_keyval Win_delete_attr Win_free_keyval Win_get_errhandler Win_get_group Win_get_name
         Win_set_errhandler Win_set_name""",
     # Functions that return at once, whatever other processes do.

@@ -101,5 +101,7 @@ void global_array() {
 int main(int argc, char** argv) {
   const program::session running(argc, argv);
   global_array();
-  std::thread(global_array).join();  // MPIs permit another thread, one at a time, also to programs that call MPI_Init
+  // Open MPI and MPICH bear calls of one thread after the other from programs that call MPI_Init, and so does the
+  // library.
+  std::thread(global_array).join();
 }

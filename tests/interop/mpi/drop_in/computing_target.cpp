@@ -69,7 +69,8 @@ void requests(MPI_Win win) {
 
 int main(int argc, char** argv) {
   const bool has_threads = program::wants_threads(argc, argv);
-  const program::session running(argc, argv, 80, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  const program::session running(argc, argv, program::session::seconds_max,
+                                 has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   CHECK(has_threads || running.level() == MPI_THREAD_SINGLE);  // the thread of the library is none of the program's
   std::vector<long> own(words);
   MPI_Win win = MPI_WIN_NULL;

@@ -148,18 +148,24 @@ void increment(windows& all) {
   CHECK(before >= 0);
 }
 
-/// The processes use windows while a child of each one runs.
+/// `made`: 0 in the child.
 template <class Child>
-void fork_and_wait(windows& all, Child child) {
-  const pid_t made = ::fork();
+void end_child(pid_t made, Child child) {
   if (made == 0) {
     child();
     ::_exit(9);
   }
-  increment(all);
   int status = -1;
   CHECK(made > 0 && ::waitpid(made, &status, 0) == made);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/// The processes use windows while a child of each one runs.
+template <class Child>
+void fork_and_wait(windows& all, Child child) {
+  const pid_t made = ::fork();
+  if (made != 0) increment(all);
+  end_child(made, child);
 }
 
 void make_processes(windows& all) {
@@ -173,6 +179,12 @@ void make_processes(windows& all) {
   fork_and_wait(all, [] { std::exit(0); });
   step = "a child that is another program";
   fork_and_wait(all, [] { ::execl("/bin/true", "true", nullptr); });
+  step = "children that end at once in an epoch";
+  MPI_Win_lock_all(0, all.of_created);
+  end_child(::fork(), [] { ::_exit(0); });
+  end_child(::fork(), [] { std::exit(0); });
+  end_child(::vfork(), [] { ::_exit(0); });
+  MPI_Win_unlock_all(all.of_created);
   step = "a command";
   CHECK(std::system("true") == 0);
   increment(all);
@@ -227,7 +239,8 @@ int main(int argc, char** argv) {
   if (way == "exit_0") end_in_epoch(all, [] { std::exit(0); });
   if (way == "_exit_0") end_in_epoch(all, [] { ::_exit(0); });
   if (way == "_Exit_0") end_in_epoch(all, [] { std::_Exit(0); });
-  if (way == "quick_exit_0") end_in_epoch(all, [] { std::quick_exit(0); });
+  if (way == "exit_5") end_in_epoch(all, [] { std::exit(5); });
+  if (way == "abort_0") end_in_epoch(all, [] { MPI_Abort(MPI_COMM_WORLD, 0); });
   if (way == "exit_between_epochs") std::exit(0);
   if (way == "finalize_at_exit") {
     at_exit.begin_epoch(all.of_allocated);

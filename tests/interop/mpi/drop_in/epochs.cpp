@@ -203,7 +203,7 @@ void fence_assertions(std::string_view flavor) {
 // get and a put, too.
 void locks_exclude(std::string_view flavor) {
   step = "lock: exclusive and shared ones, of oneself and of others";
-  constexpr int rounds = 24;
+  const int rounds = program::rounds(60);
   longs all(flavor, 2);
   const long one = 1;
   for (int target = 0; target < size(); ++target) {
@@ -253,7 +253,7 @@ void flush_local_completes(std::string_view flavor) {
   longs all(flavor, 2 * large);
   MPI_Win_lock_all(0, all.win);
   std::vector<long> sent(large), seen(large);
-  for (long round = 1; round <= 8; ++round) {
+  for (long round = 1; round <= program::rounds(20); ++round) {
     for (const int count : {1, large}) {
       // A put to the same target follows the get.
       seen.assign(large, -1);
@@ -399,7 +399,7 @@ void requests_of_derived_types(std::string_view flavor) {
   MPI_Type_commit(&every_second);
   std::vector<long> sent(2 * count), seen(2 * count);
   MPI_Win_lock_all(0, all.win);
-  for (long round = 1; round <= 4; ++round) {
+  for (long round = 1; round <= program::rounds(10); ++round) {
     MPI_Request request = MPI_REQUEST_NULL;
     sent.assign(2 * count, round);
     if (round % 2 == 0) {

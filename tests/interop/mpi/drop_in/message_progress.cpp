@@ -170,7 +170,8 @@ void new_operations() {
 
 int main(int argc, char** argv) {
   const bool is_multiple = program::wants_threads(argc, argv);
-  const program::session running(argc, argv, 80, is_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  const program::session running(argc, argv, program::session::seconds_max,
+                                 is_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   program::window_bytes_min = program::bytes_min;
   CHECK(!is_multiple || running.level() == MPI_THREAD_MULTIPLE);
   const MPIX_Am_op op = program::make_operation(count_segments);

@@ -103,6 +103,9 @@ std::string printed_by(Act act) {
   return text;
 }
 
+/// How often a case is repeated: so often in `scripts/test long`, which sets LONG_TESTS, and else 2 of 5 times.
+inline int rounds(int all) { return std::getenv("LONG_TESTS") != nullptr ? all : all * 2 / 5; }
+
 /// From now on, a process that hangs ends the job and names its step.
 inline void watch(unsigned seconds) {
   std::signal(SIGALRM, [](int) {

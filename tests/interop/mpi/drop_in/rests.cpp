@@ -197,7 +197,8 @@ void blocking_calls_sleep_shortly() {
 
 int main(int argc, char** argv) {
   const bool has_threads = program::wants_threads(argc, argv);
-  const program::session running(argc, argv, 80, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  const program::session running(argc, argv, program::session::seconds_max,
+                                 has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   void* memory = nullptr;
   MPI_Win win = MPI_WIN_NULL;
   MPI_Win_allocate(program::bytes_min, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);

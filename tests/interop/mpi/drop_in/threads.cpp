@@ -174,7 +174,7 @@ void creations() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const program::session running(argc, argv, 80, MPI_THREAD_MULTIPLE);
+  const program::session running(argc, argv, program::session::seconds_max, MPI_THREAD_MULTIPLE);
   CHECK(running.level() == MPI_THREAD_MULTIPLE);
   one_window();
   requests();
