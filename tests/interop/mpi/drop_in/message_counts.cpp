@@ -34,15 +34,18 @@ void note(const void*, Count input_count, MPI_Datatype, void* persistent, Count 
   seen = {input_count, persistent_count, output_count, seen.segments + segments};
 }
 
-/// Each segment generates as many elements as its input says.
+/// Each segment generates as many elements as its input says: of int, or of a type without data.
 template <class Count>
 void repeat(const void* input, Count, MPI_Datatype, void*, Count, MPI_Datatype, void* output, Count output_count,
-            MPI_Datatype, Count segments, Count counts[]) {
+            MPI_Datatype output_type, Count segments, Count counts[]) {
   const auto* const in = static_cast<const std::int64_t*>(input);
   auto* const out = static_cast<int*>(output);
+  int element_bytes = -1;
+  MPI_Type_size(output_type, &element_bytes);
   for (Count i = 0; i < segments; ++i) {
     CHECK(counts[i] == 0);
     counts[i] = static_cast<Count>(in[i]);
+    if (element_bytes == 0) continue;
     for (Count j = 0; j < counts[i] && j < output_count; ++j) out[i * output_count + j] = static_cast<int>(in[i]);
   }
 }
