@@ -314,6 +314,36 @@ class Classes(CheckTest):
         self.expect("classes", "ring")
 
 
+class Lines(CheckTest):
+    CEILINGS = "scripts/checks/lines.json"
+
+    def lower(self):
+        subprocess.run([sys.executable, CHECK, "--root", self.root, "--lower", "lines"], check=True, capture_output=True)
+        with open(os.path.join(self.root, self.CEILINGS)) as opened:
+            return json.load(opened)
+
+    def test_ceilings_only_fall(self):
+        self.expect("lines", "amity/base has no ceiling")
+        self.write(self.CEILINGS, "{}")
+        first = self.lower()
+        self.assertEqual(first["amity/base"], 5)
+        self.assertEqual(first["installed headers"], 2)
+        self.expect_ok("lines")
+        self.append("amity/base/a.cpp", "// a line\n")
+        self.expect("lines", "amity/base: 6 lines, and 5 are permitted")
+        self.expect("lines", f"amity: {first['amity'] + 1} lines")
+        self.assertEqual(self.lower(), first)
+        self.write("amity/base/a.cpp", "")
+        self.expect_ok("lines")
+        self.assertEqual(self.lower()["amity/base"], 2)
+
+    def test_installed_header(self):
+        self.write(self.CEILINGS, "{}")
+        self.lower()
+        self.write("amity/public_headers.cmake", "set(AMITY_PUBLIC_HEADERS\n  base/a.hpp core/core.hpp fabric/fabric.hpp\n\n)\n")
+        self.expect("lines", "installed headers: 3, and 2 are permitted")
+
+
 class Gone(CheckTest):
     def test_use_of_removed_name(self):
         self.write("scripts/checks/gone.json", json.dumps({"crew": "thread_pool"}))
