@@ -199,6 +199,11 @@ void access_rules::unlock(std::string_view name, rank_t target, const identity& 
   if (--locks_ == 0) move_on(call_kind::unlock);
 }
 
+bool access_rules::is_between_epochs() const noexcept {
+  return look_up(access_after, window_call::free, access_) != refused &&
+         look_up(exposure_after, window_call::free, exposure_) != refused;
+}
+
 std::string_view access_rules::epoch_of(std::string_view name) const noexcept {
   if (name == "window::fence") return "fence epoch";
   if (name == "window::wait") return "post epoch";

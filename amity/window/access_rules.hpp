@@ -76,9 +76,7 @@ class access_rules {
   /// The kind of epoch that a call waits in: "fence epoch". Calls change the state before they wait, or afterwards.
   std::string_view epoch_of(std::string_view name) const noexcept;
   /// Whether the window may end now. A fence begins an epoch only if operations follow.
-  bool is_between_epochs() const noexcept {
-    return access_ <= access_epoch::fenced && exposure_ <= exposure_epoch::fenced;
-  }
+  bool is_between_epochs() const noexcept;
   access_epoch access() const noexcept { return access_; }
   exposure_epoch exposure() const noexcept { return exposure_; }
   /// The targets of `start`.

@@ -4,18 +4,11 @@ scripts/checks/classes.json holds the ceilings of each class that exceeds the li
 After a class has become smaller, run `scripts/check classes --lower`. `scripts/counts` prints the counts of all classes.
 """
 
-import json
-import os
-
 from checks.declarations import FIGURES, classes_in
 
 FOLDERS = ("amity/core/", "amity/fabric/")
 LIMITS = {"public_functions": 14, "friends": 0}
 CEILINGS = "scripts/checks/classes.json"
-
-
-def read_ceilings(tree):
-    return json.loads(tree.text(CEILINGS)) if os.path.exists(tree.path(CEILINGS)) else {}
 
 
 def is_small(figures):
@@ -24,20 +17,18 @@ def is_small(figures):
 
 def lower(tree):
     """Writes the counts of today where they are smaller, without the classes that keep the limits."""
-    old, today = read_ceilings(tree), {}
+    old, today = tree.read_json(CEILINGS), {}
     for found in classes_in(tree, *FOLDERS):
         if found.short_name in old and not is_small(found.figures()):
             today.setdefault(found.short_name, []).append(found.figures())
     new = {name: {figure: min(old[name][figure], max(each[figure] for each in same_name)) for figure in FIGURES}
            for name, same_name in sorted(today.items())}
-    with open(tree.path(CEILINGS), "w") as opened:
-        json.dump(new, opened, indent=2)
-        opened.write("\n")
+    tree.write_json(CEILINGS, new)
     return f"the ceilings of {sum(old[name] != new.get(name) for name in old)} classes fell"
 
 
 def check(tree):
-    ceilings = read_ceilings(tree)
+    ceilings = tree.read_json(CEILINGS)
     for found in classes_in(tree, *FOLDERS):
         for figure, ceiling in ceilings.get(found.short_name, LIMITS).items():
             if getattr(found, figure) > ceiling:

@@ -4,8 +4,6 @@ scripts/checks/gone.json maps each of these names, a regular expression that mat
 change that renames or removes something adds its name. Decisions and the change log may speak of the past.
 """
 
-import json
-import os
 import re
 
 NAMES = "scripts/checks/gone.json"
@@ -14,7 +12,7 @@ HISTORY = ("docs/decisions/",)
 
 
 def check(tree):
-    replacements = json.loads(tree.text(NAMES)) if os.path.exists(tree.path(NAMES)) else {}
+    replacements = tree.read_json(NAMES)
     patterns = {name: re.compile(rf"(?<!\w)(?:{name})(?!\w)") for name in replacements}
     for file in tree.files:
         if file.startswith(SEARCHED) and not file.startswith(HISTORY):

@@ -5,8 +5,6 @@ all that is below. A count may fall and must not rise. After a folder has become
 """
 
 import collections
-import json
-import os
 
 from checks.tree import CODE_DIRECTORIES
 
@@ -28,22 +26,16 @@ def counts_in(tree):
     return {"installed headers": len(tree.public_headers), **dict(sorted(counts.items()))}
 
 
-def read_ceilings(tree):
-    return json.loads(tree.text(CEILINGS)) if os.path.exists(tree.path(CEILINGS)) else {}
-
-
 def lower(tree):
     """Writes the counts of today where they are smaller, and those of new folders."""
-    old = read_ceilings(tree)
+    old = tree.read_json(CEILINGS)
     new = {what: min(count, old.get(what, count)) for what, count in counts_in(tree).items()}
-    with open(tree.path(CEILINGS), "w") as opened:
-        json.dump(new, opened, indent=2)
-        opened.write("\n")
+    tree.write_json(CEILINGS, new)
     return f"{sum(new.get(what) != ceiling for what, ceiling in old.items())} ceilings fell"
 
 
 def check(tree):
-    ceilings = read_ceilings(tree)
+    ceilings = tree.read_json(CEILINGS)
     for what, count in counts_in(tree).items():
         unit = "" if what == "installed headers" else " lines"
         if what not in ceilings:

@@ -55,6 +55,15 @@ class Tree:
             content = opened.read()
         return "" if b"\0" in content else content.decode("utf-8", errors="replace")
 
+    def read_json(self, file):
+        """What a JSON file of the tree holds; an empty dictionary if there is none."""
+        return json.loads(self.text(file)) if os.path.exists(self.path(file)) else {}
+
+    def write_json(self, file, content):
+        with open(self.path(file), "w") as opened:
+            json.dump(content, opened, indent=2)
+            opened.write("\n")
+
     def lines(self, file):
         """(number, line), counted from 1."""
         return enumerate(self.text(file).splitlines(), 1)

@@ -5,8 +5,6 @@ lines. A number may fall and must not rise. After rewriting text, run `scripts/c
 numbers of today where they are smaller. A wording that no line uses in an area is an error there.
 """
 
-import json
-import os
 import re
 
 # Written so that no pattern matches itself.
@@ -99,10 +97,7 @@ def discouraged(tree):
 
 
 def read_ceilings(tree):
-    if not os.path.exists(tree.path(CEILINGS)):
-        return {}
-    ceilings = json.loads(tree.text(CEILINGS))
-    return {(name, area): lines for name, areas in ceilings.items() for area, lines in areas.items()}
+    return {(name, area): lines for name, areas in tree.read_json(CEILINGS).items() for area, lines in areas.items()}
 
 
 def lower(tree):
@@ -113,9 +108,7 @@ def lower(tree):
     for name, area in sorted(new):
         if new[name, area]:
             written.setdefault(name, {})[area] = new[name, area]
-    with open(tree.path(CEILINGS), "w") as opened:
-        json.dump(written, opened, indent=2)
-        opened.write("\n")
+    tree.write_json(CEILINGS, written)
     return f"the ceilings fell by {sum(old.values()) - sum(new.values())} lines"
 
 

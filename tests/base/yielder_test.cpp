@@ -25,8 +25,8 @@ int sched_yield() noexcept {
 namespace amity {
 namespace {
 
-/// Returns how long `of` permits no yield after yields of 3 ms each, which begin at `now_ns`. Sets `now_ns` to the end
-/// of that time.
+/// Returns how long `of` permits no yield after yields of `long_ns` each, which begin at `now_ns`. Sets `now_ns` to the
+/// end of that time.
 std::uint64_t rest_ns_after_long_yields(long_yields& of, std::uint64_t& now_ns, std::uint64_t long_ns = 3'000'000) {
   constexpr std::uint64_t step_ns = 100'000;
   while (of.record(now_ns, now_ns + long_ns)) now_ns += long_ns;

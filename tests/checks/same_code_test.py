@@ -84,7 +84,7 @@ class SameCode(unittest.TestCase):
         self.assertIn("only in NEW: a::packet_queue::times(int) const\n", output)
         status, output = self.outcome(new, *self.renames())
         self.assertEqual(status, 0, output)
-        self.assertIn("numbers beside strings: a::packet_queue::times(int) const\n", output)
+        self.assertIn("only loaded numbers differ: a::packet_queue::times(int) const\n", output)
 
     def test_changed(self):
         for old, new, name in (("value * factor", "value + factor", "a::inbox::times(int) const"),

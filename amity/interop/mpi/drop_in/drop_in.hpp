@@ -90,7 +90,7 @@ class drop_in : private immovable {
       make_progress();
   }
 
-  pid_t process_ = ::getpid();
+  pid_t process_ = ::getpid();  ///< not a `process_mark`: children of vfork share its memory
   bool has_threads_;
   std::atomic<std::uint32_t> short_calls_ = 0;
   std::atomic<std::uint32_t> short_waits_ = 0;

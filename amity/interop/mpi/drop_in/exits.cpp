@@ -26,8 +26,7 @@ int checked_status(const char* call, int status) noexcept {
   std::array<char, 512> line{};
   const auto text = fmt::format_to_n(line.data(), line.size() - 1,
                                      "amity: {} (rank {}): called with status 0 in an epoch of window '{}', before "
-                                     "MPI_Finalize; end the epoch, and call "
-                                     "MPI_Finalize",
+                                     "MPI_Finalize; end the epoch, and call MPI_Finalize",
                                      call, running->own_job().world().rank(), open->name());
   *text.out = '\n';
   [[maybe_unused]] const auto written =

@@ -28,7 +28,7 @@ using program::size;
 using program::step;
 
 /// Puts this process behind the others, or ahead of them, by a random number of calls. They serve other processes.
-/// An MPI may yield in each call, and beside programs that compute, a yield can take many milliseconds.
+/// It ends after a millisecond: Open MPI may yield in each call, which takes long while other programs compute.
 class random_skew {
  public:
   explicit random_skew(unsigned seed) : random_(seed * 1000 + static_cast<unsigned>(rank())) {}

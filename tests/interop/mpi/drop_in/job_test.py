@@ -45,7 +45,7 @@ def processes_with(mark):
 
 
 def state_of(process):
-    """What it has done: one that waits for its CPU has spent little time, one that hangs in a loop much."""
+    """Its state and CPU time. Little CPU time: it sleeps, or gets no CPU. Much: it computes, perhaps without end."""
     with contextlib.suppress(OSError):  # it has ended
         with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as stat:
             name, fields = stat.read().split("(", 1)[1].rsplit(")", 1)
