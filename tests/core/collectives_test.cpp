@@ -209,13 +209,13 @@ TEST(collectives, ranks_in_different_ones_are_told_so) {
   }
 }
 
-// A barrier is an agreement to stop: a rank that has left it owes nothing to the others, even if a message held the
-// credit that the result needed.
+// A barrier is an agreement to stop: a rank that has left it owes nothing to the others, even if messages held both
+// credits that the result could take.
 TEST(collectives, end_so_that_every_rank_may_leave_the_job) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     simulate(2, {.seed = seed, .delay_ns_max = 20'000, .credits = 1}, [](endpoint& own) {
       const handler_id take = own.add_handler("take", [](request&) {});
-      own.request_short(1 - own.rank(), take);
+      for (int i = 0; i < 2; ++i) own.request_short(1 - own.rank(), take);
       own.barrier();
     });
   }

@@ -129,6 +129,37 @@ TEST(early_packets, hold_their_credits) {
   EXPECT_EQ(sent_meanwhile, credits);
 }
 
+// What a handler has sent, and the fabric has not taken, is work left: the rank must not take part in a wave before.
+TEST(early_packets, whose_source_has_more_to_send_are_not_all) {
+  simulate(2, {.credits = 1}, [](endpoint& own) {
+    constexpr int all = 20;
+    int handled = 0;
+    bool has_sent = false;
+    const handler_id take = own.add_handler("take", [&](request&) { ++handled; });
+    const handler_id send = own.add_handler("send", [&](request&) {
+      for (int i = 0; i < all; ++i) own.request_short(1, take);
+      has_sent = true;
+    });
+    own.barrier();
+    if (own.rank() == 0) {
+      own.open_epoch(first_epoch);
+      own.request_short(0, send);
+      own.wait_until("the handler", [&] { return has_sent; });
+      EXPECT_FALSE(own.quiet());
+    } else {
+      own.wait_until("an early message", [&] { return held_back(own) == 1; });
+    }
+    own.barrier();
+    if (own.rank() == 1) {
+      own.open_epoch(first_epoch);
+      own.wait_until("all messages", [&] { return handled == all; });
+    }
+    own.barrier();
+    EXPECT_TRUE(own.quiet());
+    own.close_epoch();
+  });
+}
+
 TEST(early_packets, go_back_to_the_fabric_when_the_endpoint_goes) {
   // The simulated job checks that every packet is released.
   testing::run_endpoints(testing::simulated("sim", {}), 2, [](endpoint& own) {

@@ -210,14 +210,14 @@ TEST(epochs, late_summand_of_any_rank_counts) {
   }
 }
 
-// The end of an epoch is an agreement to stop: a rank that has left it owes nothing to the others, even if a message
-// of no epoch held the credit that the verdict needed.
+// The end of an epoch is an agreement to stop: a rank that has left it owes nothing to the others, even if messages of
+// no epoch held both credits that the verdict could take.
 TEST(epochs, end_so_that_every_rank_may_leave_the_job) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     simulate(2, {.seed = seed, .delay_ns_max = 20'000, .credits = 1}, [](endpoint& own) {
       epochs periods(own, make_detector("colored", own));
       const handler_id take = own.add_handler("take", [](request&) {});
-      own.request_short(next_of(own), take);
+      for (int i = 0; i < 2; ++i) own.request_short(next_of(own), take);
       periods.begin();
       periods.end([] { return 0; });
     });

@@ -179,6 +179,26 @@ TEST_P(contract, a_credit_without_a_slot_ends_a_wait) {
   });
 }
 
+// All credits but one belong to slots that the source still fills: a target that has nothing else to do must not hold
+// back the last one, to return it together with others.
+TEST_P(contract, a_lone_credit_ends_a_wait) {
+  run([](fabric& own) {
+    const roles role(own);
+    if (role.sends && role.receives) return;
+    mailbox mail(own, done_with);
+    const std::size_t held = std::min(role.allowed.slots, role.allowed.packets - 1);
+    const std::size_t small = 2 * role.allowed.packets;
+    if (role.sends) {
+      std::vector<slot> slots;
+      while (slots.size() < held) slots.push_back(mail.take_slot(role.target));
+      for (std::uint64_t i = 0; i < small; ++i) mail.send(role.target, i, small_payload(own, i));
+      for (const slot& each : slots) own.commit(role.target, small, each, each.capacity);
+    }
+    if (role.receives) mail.until([&] { return mail.arrived() == held + small; });
+    mail.barrier();
+  });
+}
+
 // Two peers refuse, and give their credits back one after the other. The caller is content with the first and does not
 // ask the second again: its wait for that credit is not over.
 TEST_P(contract, a_credit_of_one_peer_is_not_taken_for_that_of_another) {

@@ -59,10 +59,12 @@ harness threads(std::string name, const changes& values) {
 
 // Small rings, few buffers: everything fills up and wraps around.
 const changes scarce{{"AMITY_SHM_RING_SLOTS", "16"}, {"AMITY_SHM_BUFFERS", "2"}, {"AMITY_SHM_PACKET_BYTES", "1k"}};
+// All credits can be slots.
+const changes slots{{"AMITY_SHM_RING_SLOTS", "16"}, {"AMITY_SHM_BUFFERS", "16"}, {"AMITY_SHM_PACKET_BYTES", "1k"}};
 
 INSTANTIATE_TEST_SUITE_P(threads, contract,
                          every_job_of({threads("threads", {}), threads("scarce", scarce),
-                                       decorated<checked>("checked", threads("scarce", scarce))}),
+                                       decorated<checked>("checked", threads("slots", slots))}),
                          job_name);
 
 #ifndef __SANITIZE_THREAD__  // it cannot follow memory that processes share, and threads run the same code
