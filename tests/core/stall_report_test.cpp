@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "amity/core/busy_wait.hpp"
 #include "amity/core/engine.hpp"
 #include "amity/core/record_stream.hpp"
 #include "amity/core/tree.hpp"
@@ -478,6 +479,18 @@ TEST(stall_report, is_no_false_alarm_of_a_sender_on_a_slow_network) {
       },
       configured({{"AMITY_CORE_STALL_SECONDS", "1"}}));
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+// Bytes of windows and of large messages come to an end.
+TEST(busy_wait, is_one_if_messages_are_handled) {
+  const registry handlers;
+  const ledger counts(2);
+  busy_wait wait(1000);
+  while (!wait.round()) continue;
+  EXPECT_FALSE(wait.is_due(1, handlers, counts, 5)) << "the first look";
+  static_cast<void>(wait.round());
+  EXPECT_FALSE(wait.is_due(5000, handlers, counts, 5)) << "no message was handled";
+  EXPECT_TRUE(wait.is_due(20'000, handlers, counts, 6));
 }
 
 }  // namespace

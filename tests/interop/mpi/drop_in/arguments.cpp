@@ -194,6 +194,13 @@ void null_pointers() {
     MPI_Type_commit(&absolute);
     EXPECT_CLASS(MPI_Get(MPI_BOTTOM, 1, absolute, to, 0, 1, MPI_INT, all.win), MPI_SUCCESS);
     MPI_Type_free(&absolute);
+    MPI_Datatype blocks = MPI_DATATYPE_NULL;
+    MPI_Type_vector(2, 1, 3, MPI_INT, &blocks);
+    MPI_Type_commit(&blocks);
+    EXPECT_CLASS(MPI_Put(nullptr, 1, blocks, to, 0, 2, MPI_INT, all.win), MPI_ERR_BUFFER);
+    EXPECT_CLASS(MPI_Get(nullptr, 1, blocks, to, 0, 2, MPI_INT, all.win), MPI_ERR_BUFFER);
+    EXPECT_CLASS(MPI_Accumulate(nullptr, 1, blocks, to, 0, 2, MPI_INT, MPI_SUM, all.win), MPI_ERR_BUFFER);
+    MPI_Type_free(&blocks);
   }
   EXPECT_CLASS(MPI_Put(nullptr, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, all.win), MPI_SUCCESS);
   EXPECT_CLASS(MPI_Win_unlock_all(all.win), MPI_SUCCESS);

@@ -1,5 +1,6 @@
 // Jobs that end in the ways of real programs. The argument names the way; job_test.py checks the end of the job.
 
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,6 +137,22 @@ void finalize_after_failure(windows& all) {
   CHECK(program::contains(text, "has ended"));
 }
 
+/// Rank 1 has ended, the error handlers return, and the others end in an epoch: the failure is what is wrong.
+void exit_after_failure(windows& all) {
+  MPI_Win_set_errhandler(all.of_created, MPI_ERRORS_RETURN);
+  MPI_Win_lock_all(0, all.of_created);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == 1) std::_Exit(5);
+  int code = MPI_SUCCESS;
+  while (code == MPI_SUCCESS) {
+    put(all.of_created);
+    code = MPI_Win_flush_all(all.of_created);
+  }
+  CHECK(program::contains(program::text_of(code), "has ended"));
+  std::fprintf(stderr, "the failure is known\n");
+  std::exit(0);
+}
+
 void increment(windows& all) {
   const int one = 1;
   int before = -1;
@@ -214,6 +231,13 @@ int use_session() {
     is_right = is_right && memory[0] == rank;
     MPI_Win_free(&win);
   }
+  // Amity serves no windows, and so no active messages.
+  using create_operation = int(void (*)(), MPI_Comm, int*);
+  auto* const create = reinterpret_cast<create_operation*>(::dlsym(RTLD_DEFAULT, "MPIX_Am_op_create"));
+  int operation = 1;
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  is_right = is_right && create != nullptr &&
+             program::class_of(create([] {}, comm, &operation)) == MPI_ERR_UNSUPPORTED_OPERATION && operation == 0;
   MPI_Comm_free(&comm);
   MPI_Group_free(&group);
   MPI_Session_finalize(&session);
@@ -247,6 +271,7 @@ int main(int argc, char** argv) {
     std::exit(0);
   }
   if (way == "free_after_failure") free_after_failure(all);
+  if (way == "exit_0_after_failure") exit_after_failure(all);
   if (way == "finalize_after_failure") finalize_after_failure(all);
   if (way == "fatal" && rank() == 0) MPI_Win_lock(MPI_LOCK_SHARED, size(), 0, all.of_created);
   if (way == "fatal") MPI_Barrier(MPI_COMM_WORLD);
