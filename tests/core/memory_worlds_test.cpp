@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -264,6 +265,24 @@ TEST(attached_memory, unmapped_is_reported) {
     const remote_address at{all[1], 0};
     testing::expect_error([&] { memory.put(at, content); },
                           {"an operation on attached memory", "the memory of rank 1 cannot be reached"});
+  });
+}
+
+TEST(attached_memory, of_an_ended_process_is_reported) {
+  testing::processes("processes").run(2, {}, [](fabric::fabric& whole) {
+    endpoint own(whole, {});
+    auto& memory = own.memory();
+    std::vector<std::byte> content(100);
+    const local_segment mine = memory.attach(content);
+    const std::vector<remote_segment> all = exchange(own, mine);
+    const bool is_copied_by_system = !segment_records::reach(all[1].handle);
+    own.barrier();
+    if (!is_copied_by_system) return;
+    if (own.rank() == 1) ::_exit(0);
+    const auto put_for_ever = [&] {
+      for (;;) memory.put({all[1], 0}, content);
+    };
+    testing::expect_error(put_for_ever, {"shared memory", "rank 1 has vanished: its process has ended"});
   });
 }
 

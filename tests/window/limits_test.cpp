@@ -384,7 +384,7 @@ TEST_P(limited_windows, creations_reuse_numbers_and_memory) {
   if (GetParam().ranks != 2 || GetParam().protocol != "automatic") return;
   const std::string& kind = GetParam().kind.name;
   const bool is_real = kind == "threads" || kind == "processes";  // virtual time has a limit
-  const int count = number_of_cases(is_over_network() ? 200 : 2000, is_real ? 1'000'000 : 40'000);
+  const int count = number_of_cases(is_over_network() ? 200 : 2000, is_real ? 100'000 : 40'000);
   run([count](world& w) {
     std::vector<std::uint64_t> own(1);
     for (int i = 0; i < count; ++i) {

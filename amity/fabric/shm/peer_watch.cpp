@@ -45,10 +45,14 @@ bool peer_watch::is_gone(std::size_t index) const noexcept {
 void peer_watch::look(const std::function<bool(std::size_t)>& has_left) const {
   for (std::size_t index = 0; index < peers_.size(); ++index) {
     if (!is_gone(index) || has_left(index)) continue;
-    throw error("shared memory", own_, fmt::format("rank {} has vanished: its process has ended", peers_[index].name),
-                "see what it has printed");
+    throw_ended(own_, peers_[index].name);
   }
   if (is_left_by(starter_)) throw_left("shared memory", own_, starter_);
+}
+
+void throw_ended(rank_t own, rank_t peer) {
+  throw error("shared memory", own, fmt::format("rank {} has vanished: its process has ended", peer),
+              "see what it has printed");
 }
 
 }  // namespace amity::fabric::shm

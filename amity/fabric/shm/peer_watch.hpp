@@ -45,4 +45,7 @@ class peer_watch {
   std::uint64_t next_look_ns_ = 0;
 };
 
+/// Throws the error of `own`: the process of `peer` has ended.
+[[noreturn]] void throw_ended(rank_t own, rank_t peer);
+
 }  // namespace amity::fabric::shm

@@ -1,6 +1,8 @@
 #include "amity/fabric/shm/shm.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <vector>
@@ -165,10 +167,12 @@ class shm_fabric final : public fabric, private remote_memory {
   void check() override {
     throw_if_aborted();
     if (lost_memory_of_ == no_rank) return;
+    const rank_t own = names_[static_cast<std::size_t>(rank_)];
+    const rank_t peer = names_[static_cast<std::size_t>(lost_memory_of_)];
+    if (copy_problem_ == ESRCH) throw_ended(own, peer);
     throw error(
-        "an operation on attached memory", names_[static_cast<std::size_t>(rank_)],
-        fmt::format("the memory of rank {} cannot be reached: {}", names_[static_cast<std::size_t>(lost_memory_of_)],
-                    std::strerror(copy_problem_)),
+        "an operation on attached memory", own,
+        fmt::format("the memory of rank {} cannot be reached: {}", peer, std::strerror(copy_problem_)),
         "keep attached memory mapped until its segment is released, and leave to other ranks the right to reach it");
   }
   bool ready() override { return anything_new(); }
