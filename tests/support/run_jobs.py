@@ -16,7 +16,7 @@ another status; "status N", that status.
 --programs  beginning of the programs' paths
 --ways      the ways that are possible here; default: all
 --ranks     of several numbers of ranks, only these
---seconds   time limit of each job; default: 60
+--seconds   time limit of each job; default: 60, or 240 with LONG_TESTS
 LAUNCHER    command that starts a job, with RANKS for the number of ranks; default: AMITY_RANKS is set instead
 
 The exit status is 77 if none of the jobs is possible here.
@@ -134,7 +134,7 @@ def main():
     parser.add_argument("--programs", default="./")
     parser.add_argument("--ways")
     parser.add_argument("--ranks")
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seconds", type=float, default=240 if "LONG_TESTS" in os.environ else 60)
     options = parser.parse_args(arguments)
 
     ways, lines, together = read(options.table, options.section)
