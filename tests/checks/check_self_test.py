@@ -310,8 +310,9 @@ class Words(CheckTest):
 
 class Classes(CheckTest):
     def test_friend(self):
-        self.write("amity/core/core.hpp", "#pragma once\nclass ring {\n  friend class other;\n};\n")
-        self.expect("classes", "ring")
+        for folder in ("amity/core", "amity/window"):
+            self.write(f"{folder}/ring.hpp", "#pragma once\nclass ring {\n  friend class other;\n};\n")
+            self.expect("classes", f"{folder}/ring.hpp:2: ")
 
 
 class Lines(CheckTest):

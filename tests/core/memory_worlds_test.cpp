@@ -279,10 +279,10 @@ TEST(attached_memory, of_an_ended_process_is_reported) {
     own.barrier();
     if (!is_copied_by_system) return;
     if (own.rank() == 1) ::_exit(0);
-    const auto put_for_ever = [&] {
+    const auto put_until_error = [&] {
       for (;;) memory.put({all[1], 0}, content);
     };
-    testing::expect_error(put_for_ever, {"shared memory", "its process has ended"});
+    testing::expect_error(put_until_error, {"shared memory", "its process has ended"});
   });
 }
 

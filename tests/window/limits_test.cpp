@@ -383,7 +383,8 @@ TEST_P(limited_windows, thousands_live_at_once) {
 TEST_P(limited_windows, creations_reuse_numbers_and_memory) {
   if (GetParam().ranks != 2 || GetParam().protocol != "automatic") return;
   const std::string& kind = GetParam().kind.name;
-  const bool is_real = kind == "threads" || kind == "processes";  // virtual time has a limit
+  // 100,000 is more than the mappings that a process may have. Virtual time has a limit.
+  const bool is_real = kind == "threads" || kind == "processes";
   const int count = number_of_cases(is_over_network() ? 200 : 2000, is_real ? 100'000 : 40'000);
   run([count](world& w) {
     std::vector<std::uint64_t> own(1);

@@ -137,7 +137,7 @@ void finalize_after_failure(windows& all) {
   CHECK(program::contains(text, "has ended"));
 }
 
-/// Rank 1 has ended, the error handlers return, and the others end in an epoch: the failure is what is wrong.
+/// Rank 1 ends, the error handlers return, and the others exit with status 0 in an epoch: only the failure is reported.
 void exit_after_failure(windows& all) {
   MPI_Win_set_errhandler(all.of_created, MPI_ERRORS_RETURN);
   MPI_Win_lock_all(0, all.of_created);
@@ -230,7 +230,7 @@ int use_session() {
     is_right = is_right && memory[0] == rank;
     MPI_Win_free(&win);
   }
-  // Amity serves no windows, and so no active messages.
+  // The MPI serves the windows of sessions, and has no active messages.
   using create_operation = int(void (*)(), MPI_Comm, int*);
   auto* const create = reinterpret_cast<create_operation*>(::dlsym(RTLD_DEFAULT, "MPIX_Am_op_create"));
   int operation = 1;

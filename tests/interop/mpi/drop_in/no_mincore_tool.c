@@ -1,4 +1,4 @@
-/* A system that does not say which memory a process has. */
+/* A system without mincore, which says which memory a process has. */
 
 #include <errno.h>
 #include <stddef.h>
